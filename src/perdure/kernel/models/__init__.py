@@ -1,0 +1,41 @@
+"""Facts about models. See `profile` for what a profile holds."""
+
+from perdure.kernel.models.profile import (
+    CacheLife,
+    CacheRules,
+    Dialect,
+    Family,
+    Features,
+    ImageFormula,
+    ImageRules,
+    ModelProfile,
+    NativeFeature,
+    Prices,
+    PriceTier,
+    Source,
+    ThinkingForm,
+    ThinkingKept,
+    ThinkingRules,
+    Tokenizer,
+    Window,
+)
+
+__all__ = [
+    "CacheLife",
+    "CacheRules",
+    "Dialect",
+    "Family",
+    "Features",
+    "ImageFormula",
+    "ImageRules",
+    "ModelProfile",
+    "NativeFeature",
+    "PriceTier",
+    "Prices",
+    "Source",
+    "ThinkingForm",
+    "ThinkingKept",
+    "ThinkingRules",
+    "Tokenizer",
+    "Window",
+]
