@@ -1,0 +1,66 @@
+# Every target that needs the environment makes it first: .venv, from PyPI alone. A second run calls no pip.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# What `make demo` needs is much smaller than what the checks need, so each has a stamp of its own.
+DEMO_READY := $(VENV)/.ready-for-demo
+CHECKS_READY := $(VENV)/.ready-for-checks
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# The first command that is Python 3.11 or newer.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	$$python -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$python && break; done)
+
+PYTEST_FLAGS ?= -n auto --maxprocesses=8
+
+.PHONY: help demo test check format-check lint imports types tests wheel format clean
+.DEFAULT_GOAL := help
+
+help: ## says what there is
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+demo: $(DEMO_READY) ## shows Perdure at work; needs no key
+	@$(BIN)/python -m perdure.cli demo
+
+test: check tests wheel ## everything that has to pass
+
+check: format-check lint imports types ## what is checked without running the product
+
+format-check: $(CHECKS_READY)
+	$(BIN)/ruff format --check .
+
+lint: $(CHECKS_READY)
+	$(BIN)/ruff check .
+
+imports: $(CHECKS_READY)
+	$(BIN)/lint-imports --no-logo
+
+types: $(CHECKS_READY)
+	$(BIN)/basedpyright
+
+tests: $(CHECKS_READY)
+	$(BIN)/pytest $(PYTEST_FLAGS)
+
+wheel: $(CHECKS_READY)
+	$(BIN)/python scripts/check_wheel.py
+
+format: $(CHECKS_READY) ## writes the format and the fixes that are safe
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## removes the environment, caches and builds
+	rm -rf $(VENV) .cache build dist
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Perdure needs Python 3.11 or newer, and none of python3.11 ... python3 is one." \
+		"Install it, or name it: make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(DEMO_READY): pyproject.toml | $(VENV)/bin/python
+	$(PIP_INSTALL) --editable '.[testing]'
+	@touch $@
+
+$(CHECKS_READY): pyproject.toml | $(VENV)/bin/python
+	$(PIP_INSTALL) --editable '.[dev]'
+	@touch $@ $(DEMO_READY)
