@@ -1,0 +1,95 @@
+"""Every exception that Perdure raises on purpose.
+
+    PerdureError
+    ├── UserError                 what was handed in is wrong; the message says what to change
+    │   ├── InvalidJson           bytes or values that are no JSON
+    │   ├── InvalidMessage        a message, block or request of a shape that no codec knows
+    │   ├── InvalidProfile        a declared model profile that cannot be used
+    │   ├── InvalidSetting        an option of the engine that is out of its range or unknown
+    │   └── UnknownFormat         a file that no reader knows
+    └── ContextError              the context cannot be made as asked
+        ├── Infeasible            fixed overhead and the current request alone exceed the window
+        ├── UntranslatableBlock   a block that the other dialect has no form for
+        └── RevertRefused         taking an edit back would give a view that does not fit or is not valid
+
+This file knows names and what they carry. It must never know how an error is shown. Messages never contain the
+content of a transcript beyond an identifier, since that content may hold secrets.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ContextError",
+    "Infeasible",
+    "InvalidJson",
+    "InvalidMessage",
+    "InvalidProfile",
+    "InvalidSetting",
+    "PerdureError",
+    "RevertRefused",
+    "UnknownFormat",
+    "UntranslatableBlock",
+    "UserError",
+]
+
+
+class PerdureError(Exception):
+    """The root of the tree: catch this to catch everything that Perdure raises on purpose."""
+
+
+class UserError(PerdureError):
+    """What was handed in is wrong; the message says what to change."""
+
+
+class InvalidJson(UserError):
+    """Bytes or values that are no JSON: the message names the place."""
+
+
+class InvalidMessage(UserError):
+    """A message, block or request of a shape that the codec of its dialect does not know."""
+
+
+class InvalidProfile(UserError):
+    """A declared model profile that cannot be used: an unknown key, a wrong type, a number out of range."""
+
+
+class InvalidSetting(UserError):
+    """An option of the engine that is unknown or out of its range."""
+
+
+class UnknownFormat(UserError):
+    """A file whose format no reader recognises."""
+
+
+class ContextError(PerdureError):
+    """The context cannot be made as asked."""
+
+
+class Infeasible(ContextError):
+    """Fixed overhead and the current request alone exceed the window, so that no edit can help.
+
+    All numbers are tokens, estimated as the engine estimates.
+    """
+
+    def __init__(self, *, window: int, overhead: int, current: int, reserve: int) -> None:
+        self.window = window
+        """The model's window."""
+        self.overhead = overhead
+        """Tools and system blocks, present in every request."""
+        self.current = current
+        """What cannot be reduced behind them: the current request of the user and what must stay with it."""
+        self.reserve = reserve
+        """What is kept free for the answer."""
+        super().__init__(
+            f"the request cannot fit: tools and system take {overhead} tokens, what cannot be reduced behind them "
+            f"{current}, {reserve} are kept free for the answer, and the window holds {window}. "
+            f"Use a model with a larger window, fewer tools, or a shorter message."
+        )
+
+
+class UntranslatableBlock(ContextError):
+    """A block that the other dialect has no form for; it is refused rather than dropped."""
+
+
+class RevertRefused(ContextError):
+    """Taking an edit back would give a view that does not fit or is not valid."""

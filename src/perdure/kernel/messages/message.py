@@ -1,0 +1,124 @@
+"""A message: who said what, when, and what the provider counted.
+
+It knows values. It must never know a dialect. What is derived from a message once and for all, its encodings and its
+weight, is kept with it, so that a long history costs nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeVar, cast
+
+from perdure.kernel.messages.blocks import Block, Text, ToolResult, ToolUse
+from perdure.kernel.messages.canonical import JsonObject
+from perdure.kernel.messages.extra import Extra
+
+Role: TypeAlias = Literal["user", "assistant", "system", "developer"]
+"""`system` and `developer` are the harness speaking: at the head of a history it is fixed overhead, later an overlay."""
+
+Provenance: TypeAlias = Literal["user", "assistant", "tool", "harness", "web", "peer"]
+"""Who wrote it. Only `user` is what the user said; text of `tool`, `web` and `peer` is data and never a rule."""
+
+REMINDER_OPENING = "<system-reminder>"
+"""Opens a text that the harness wrote, also where it stands in a message of the user's."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a provider counted for one response, in tokens. The four input parts exclude one another."""
+
+    input_tokens: int = 0
+    """Input that was neither read from nor written to the cache."""
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    """Written to the cache, whatever its life."""
+    cache_write_1h_tokens: int = 0
+    """The part of `cache_write_tokens` that was written for an hour."""
+    output_tokens: int = 0
+    raw: JsonObject | None = field(default=None, compare=False)
+    """The provider's own object, for what is not named here (iterations, service tier)."""
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Everything that the model read: the size of the request."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    @property
+    def total_tokens(self) -> int:
+        """Request and answer: the size of the context after the response."""
+        return self.prompt_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a history. Equal means: the same words, by the same speaker, with the same identity."""
+
+    id: str
+    """Unique in its transcript; handles, checkpoints and the loss report point to it."""
+    role: Role
+    content: tuple[Block, ...]
+    provenance: Provenance
+    plain: bool = False
+    """True where the wire had bare text instead of a list with one text block."""
+    time: float | None = None
+    """Seconds since the epoch; None where it is not known."""
+    model: str | None = None
+    """The model that wrote it, for messages of an assistant."""
+    stop_reason: str | None = None
+    """Why the model stopped, in the provider's own word."""
+    usage: Usage | None = None
+    """What the provider counted for the request that this message answers."""
+    extra: Extra | None = None
+    _kept: dict[object, object] = field(default_factory=dict[object, object], init=False, repr=False, compare=False)
+
+    def keep(self, key: object, make: Callable[[Message], T]) -> T:
+        """What `make` derives from this message, made once. `make` must be pure and `key` its own."""
+        try:
+            return cast("T", self._kept[key])
+        except KeyError:
+            made = self._kept[key] = make(self)
+            return made
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """The calls that this message asks for, in order."""
+        return tuple(block for block in self.content if isinstance(block, ToolUse))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """The answers that this message carries, in order."""
+        return tuple(block for block in self.content if isinstance(block, ToolResult))
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the user typed something here: it starts a turn, and its text is never trimmed or cleared."""
+        return any(True for _ in typed_texts(self))
+
+
+def typed_texts(message: Message) -> Iterator[Text]:
+    """The texts of a message that its user typed: of provenance `user`, and not a reminder of the harness."""
+    if message.role == "user" and message.provenance == "user":
+        for block in message.content:
+            if isinstance(block, Text) and not block.text.lstrip().startswith(REMINDER_OPENING):
+                yield block
+
+
+def text_of(content: str | tuple[Block, ...] | None) -> str:
+    """The readable text of a content: text blocks, and those inside tool results, joined by line breaks."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in content:
+        match block:
+            case Text(text=text):
+                parts.append(text)
+            case ToolResult(content=inner):
+                parts.append(text_of(inner))
+            case _:
+                pass
+    return "\n".join(part for part in parts if part)
