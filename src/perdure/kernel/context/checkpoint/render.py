@@ -1,0 +1,184 @@
+"""How a checkpoint reads: Markdown under fixed headings, inside `<context-summary>`.
+
+It knows the headings and what hostile text could do to them. It must never know how a section was found. The same
+document gives the same text for ever, and no content can close a tag or open a heading: what the user said stands in
+tags, in which only sequences that look like one of ours change and lines that would read as a heading are quoted; all
+other content is one list item a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from perdure.kernel.context.checkpoint.document import (
+    CheckpointDocument,
+    Done,
+    Handle,
+    Narrative,
+    Said,
+    SplitTurn,
+    Todo,
+    Unsaid,
+)
+
+OPENING = "<context-summary>"
+CLOSING = "</context-summary>"
+
+_TAGS = "context-summary|said|pinned|summary|system-reminder|conversation|previous-summary"
+_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
+_BREAK = re.compile(r"(?<=[\n\v\f\r\x1c-\x1e\x85\u2028\u2029])")
+_HEADING = re.compile(r"\s*(?:#|=+\s*$|-+\s*$)")
+
+
+def render(document: CheckpointDocument) -> str:
+    """The text that the model reads in the place of what was folded. Sections without content are left out."""
+    return "\n".join([OPENING, *_sections(document), CLOSING])
+
+
+def escape(text: str) -> str:
+    """The same words, unable to open or close a tag of ours."""
+    return _TAG.sub("&lt;", text)
+
+
+def line(text: str) -> str:
+    """The same words on one line, safe inside a list item."""
+    return escape(" ".join(text.split()))
+
+
+def quote(text: str) -> str:
+    """The same words and lines; those that would read as a heading are quoted."""
+    lines = _BREAK.split(escape(text))
+    return "".join(f"> {each}" if _HEADING.match(each) else each for each in lines)
+
+
+def said_lines(said: Iterable[Said], corrections: dict[str, str]) -> Iterator[str]:
+    """Statements in their tags; passages of one message share a tag. `corrections` maps a message to what it corrects."""
+    for (message_id, whole), group in groupby(said, key=lambda each: (each.message_id, each.whole)):
+        passages = tuple(group)
+        if whole:
+            for each in passages:
+                yield _tagged(each.text, _attributes(each, message_id, corrections))
+                yield from _outdated_passages(each)
+            continue
+        for in_force, alike in groupby(passages, key=lambda each: each.in_force):
+            kept = tuple(alike)
+            attributes = _attributes(kept[0], message_id, corrections)
+            yield _tagged("\n".join(each.text for each in kept), f"{attributes} in-part")
+            if in_force:
+                for each in kept:
+                    yield from _outdated_passages(each)
+
+
+def handle_line(handle: Handle) -> str:
+    """One evicted original."""
+    return f"- {line(handle.handle)}: {line(handle.what)} ({handle.size} tokens)"
+
+
+def done_line(done: Done) -> str:
+    """One finished thing, with its evidence."""
+    cited = f" [{', '.join(line(each) for each in done.evidence)}]" if done.evidence else ""
+    return f"- {line(done.text)}{cited}"
+
+
+def todo_line(todo: Todo) -> str:
+    """One open task."""
+    name = f"#{line(todo.id)} " if todo.id else ""
+    return f"- [{'~' if todo.active else ' '}] {name}{line(todo.text)}"
+
+
+def _sections(document: CheckpointDocument) -> Iterator[str]:
+    yield from _told(document.narrative, document)
+    yield from _said(document)
+    todos = [*map(todo_line, document.todos), *_items(document.plan)]
+    yield from _under("## Open todos and plan", todos)
+    yield from _under("## Files read", _items(document.files_read))
+    yield from _under("## Files modified", _items(document.files_modified))
+    yield from _under("## Where the rest is", _rest(document))
+    if document.split_turn is not None:
+        yield from _under("## The turn that goes on below", _split(document.split_turn))
+
+
+def _told(narrative: Narrative, document: CheckpointDocument) -> Iterator[str]:
+    yield from _under("## Goal", _items(narrative.goal))
+    progress = [
+        *_under("### Done", map(done_line, narrative.done)),
+        *_under("### In progress", _items(narrative.in_progress)),
+        *_under("### Blocked", _items(narrative.blocked)),
+    ]
+    yield from _under("## Progress", progress)
+    yield from _under("## Key decisions", _items(narrative.decisions))
+    yield from _under("## Next steps", _items(narrative.next_steps))
+    yield from _under("## Critical context", [*_items(narrative.critical), *_claims(document)])
+
+
+def _claims(document: CheckpointDocument) -> Iterator[str]:
+    if document.claims_removed:
+        yield f"- Left out because nothing bears them out: {document.claims_removed} claims."
+    if document.claims_moved:
+        yield f"- Shown as in progress because no tool result shows them done: {document.claims_moved}."
+
+
+def _said(document: CheckpointDocument) -> Iterator[str]:
+    corrections = {passage.by: each.message_id for each in document.said for passage in each.outdated}
+    lines = [
+        *(_tagged(pin, "", tag="pinned") for pin in document.pins),
+        *said_lines(document.said, corrections),
+        *_unsaid(document.unsaid),
+    ]
+    yield from _under("## What the user said", lines)
+
+
+def _unsaid(unsaid: Unsaid | None) -> Iterator[str]:
+    if unsaid is not None:
+        between = line(unsaid.first) if unsaid.count == 1 else f"{line(unsaid.first)} to {line(unsaid.last)}"
+        yield f"- Not shown: {unsaid.count} further messages of the user, {between}; recall them by id."
+
+
+def _attributes(said: Said, message_id: str, corrections: dict[str, str]) -> str:
+    attributes = f' id="{_name(message_id)}"'
+    if not said.in_force:
+        attributes += f' superseded-by="{_name(said.outdated[-1].by)}"'
+    if message_id in corrections:
+        attributes += f' in-force-instead-of="{_name(corrections[message_id])}"'
+    return attributes
+
+
+def _outdated_passages(said: Said) -> Iterator[str]:
+    if said.in_force:
+        for passage in said.outdated:
+            yield f'- Superseded by {_name(passage.by)}: "{line(passage.text)}"'
+
+
+def _rest(document: CheckpointDocument) -> Iterator[str]:
+    yield from map(handle_line, document.handles)
+    if document.handles_unlisted:
+        yield f"- {document.handles_unlisted} older handles are not listed; the recall tool lists them."
+    if document.search_words:
+        yield f"- Words to search the archive for: {', '.join(map(line, document.search_words))}"
+
+
+def _split(split: SplitTurn) -> Iterator[str]:
+    yield f"- Asked: {line(split.request)}"
+    for label, items in (("Done so far", split.progress), ("The rest builds on", split.needs)):
+        yield from (f"- {label}: {line(item)}" for item in items)
+
+
+def _under(heading: str, lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    if found:
+        yield heading
+        yield from found
+
+
+def _items(texts: Iterable[str]) -> Iterator[str]:
+    return (f"- {line(text)}" for text in texts)
+
+
+def _tagged(text: str, attributes: str, tag: str = "said") -> str:
+    return f"<{tag}{attributes}>{quote(text)}</{tag}>"
+
+
+def _name(identifier: str) -> str:
+    return line(identifier).replace('"', "&quot;")
