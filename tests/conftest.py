@@ -18,10 +18,9 @@ first lines of a run name the seed of its order, which `--randomly-seed=N` takes
 """
 
 import os
-import socket
 import sys
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,12 +47,12 @@ settings.load_profile("ci" if IN_CI else "default")
 LOOPBACK = {None, "", "0.0.0.0", "127.0.0.1", "::", "::1", "localhost"}  # noqa: S104
 
 
-def refuse_other_hosts(event: str, arguments: tuple[Any, ...]) -> None:
+def refuse_other_hosts(event: str, arguments: tuple[object, ...]) -> None:
     """Fail whichever test resolves, or sends to, another host; loopback and Unix sockets pass."""
     if event in {"socket.connect", "socket.sendto", "socket.sendmsg"}:
         address = arguments[1]
         # The address of a Unix socket is a path, and a connected socket sends to None.
-        host = address[0] if isinstance(address, tuple) else None
+        host = cast(tuple[object, ...], address)[0] if isinstance(address, tuple) else None
     elif event in {"socket.getaddrinfo", "socket.gethostbyname"}:
         host = arguments[0]
     else:
