@@ -25,7 +25,7 @@ from perdure.kernel.messages.canonical import (
     freeze_object,
     kind_of,
 )
-from perdure.kernel.messages.extra import Extra, extra_of, lay_out
+from perdure.kernel.messages.extra import Extra, extra_of, in_order, lay_out
 from perdure.kernel.messages.media import Media, media_of
 from perdure.kernel.messages.message import (
     REMINDER_OPENING,
@@ -38,7 +38,7 @@ from perdure.kernel.messages.message import (
 )
 from perdure.kernel.messages.request import Mark, Request, Response, Tool, Ttl
 from perdure.kernel.messages.transcript import Transcript
-from perdure.kernel.messages.weight import NOTHING, Weight, weigh, weigh_block, weigh_blocks, weigh_text
+from perdure.kernel.messages.weight import NOTHING, Weight, weigh, weigh_block, weigh_blocks, weigh_text, weigh_tool
 
 __all__ = [
     "NOTHING",
@@ -77,6 +77,7 @@ __all__ = [
     "extra_of",
     "freeze",
     "freeze_object",
+    "in_order",
     "kind_of",
     "lay_out",
     "media_of",
@@ -86,4 +87,5 @@ __all__ = [
     "weigh_block",
     "weigh_blocks",
     "weigh_text",
+    "weigh_tool",
 ]

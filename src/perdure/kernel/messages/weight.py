@@ -23,9 +23,10 @@ from perdure.kernel.messages.blocks import (
     ToolUse,
     Unknown,
 )
-from perdure.kernel.messages.canonical import encode_json
+from perdure.kernel.messages.canonical import Json, encode_json
 from perdure.kernel.messages.media import Media, media_of
 from perdure.kernel.messages.message import Message
+from perdure.kernel.messages.request import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,15 @@ class Weight:
 
 
 NOTHING = Weight()
+
+OPAQUE_KEYS = frozenset({"data", "encrypted_content", "file_data", "signature"})
+"""Fields of blocks that we do not know, or carry as they are, whose long values are no text that a model reads."""
+
+OPAQUE_LENGTH = 256
+"""Shorter values of such fields are weighed as the text that they may be."""
+
+OPAQUE_DEPTH = 50
+"""Levels of nesting that are searched for them."""
 
 
 def weigh(message: Message) -> Weight:
@@ -90,18 +100,28 @@ def weigh_block(block: Block) -> Weight:
             return max(weigh_text(thinking), _opaque(signature or ""), key=lambda weight: weight.bytes)
         case RedactedThinking(data=data):
             return _opaque(data)
-        case Image() | Document():
-            return Weight(blocks=1, media=(media_of(block),)) if not _is_text(block) else _text_document(block)
+        case Image():
+            return Weight(blocks=1, media=(media_of(block),))
+        case Document():
+            return _document(block)
         case Compaction(content=content, encrypted_content=hidden):
             return weigh_text(content) if content else _opaque(hidden or "")
         case ServerToolUse(name=name, input=given):
             return weigh_text(name + encode_json(given).decode())
         case ServerToolResult(content=content):
-            return weigh_text(encode_json(content).decode())
+            return _json(content)
         case ToolReference(tool_name=name):
             return weigh_text(name)
         case Unknown(raw=raw):
-            return weigh_text(encode_json(raw).decode())
+            return _json(raw)
+
+
+def weigh_tool(tool: Tool) -> Weight:
+    """The weight of a tool's definition; nothing for a deferred one, which is not in the prompt until loaded."""
+    if tool.deferred:
+        return NOTHING
+    schema = "" if tool.schema is None else encode_json(tool.schema).decode()
+    return weigh_text(tool.name + (tool.description or "") + schema)
 
 
 def _weigh(message: Message) -> Weight:
@@ -118,12 +138,54 @@ def _opaque(data: str) -> Weight:
     return Weight(bytes=size, chars=size, blocks=1)
 
 
-def _is_text(block: Image | Document) -> bool:
-    return (
-        isinstance(block, Document) and isinstance(block.source.get("data"), str) and block.source.get("type") == "text"
-    )
+def _document(block: Document) -> Weight:
+    """A document of text weighs its text, one of blocks the blocks' text, any other what its pages do."""
+    match block.source:
+        case {"type": "text", "data": str(text)}:
+            return weigh_text(text)
+        case {"type": "content", "content": str(text)}:
+            return weigh_text(text)
+        case {"type": "content", "content": list(parts)}:
+            return _json(parts)
+        case _:
+            return Weight(blocks=1, media=(media_of(block),))
 
 
-def _text_document(block: Image | Document) -> Weight:
-    data = block.source.get("data")
-    return weigh_text(data) if isinstance(data, str) else Weight(blocks=1)
+def _json(value: Json) -> Weight:
+    """A carried value: its text, with what is opaque taken out, and pictures and files weighed as such."""
+    media: list[Media] = []
+    text = weigh_text(encode_json(_readable(value, media, 0)).decode())
+    return Weight(bytes=text.bytes, chars=text.chars, blocks=1, media=tuple(media))
+
+
+def _readable(value: Json, media: list[Media], depth: int) -> Json:
+    if depth > OPAQUE_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [_readable(item, media, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return _without_data_url(value, media)
+    kept: dict[str, Json] = {}
+    for key, item in value.items():
+        if key in OPAQUE_KEYS and isinstance(item, str) and len(item) > OPAQUE_LENGTH:
+            if key in {"data", "file_data"}:
+                media.append(_media_in(value))
+            continue
+        kept[key] = _readable(item, media, depth + 1)
+    return kept
+
+
+def _without_data_url(value: Json, media: list[Media]) -> Json:
+    if isinstance(value, str) and len(value) > OPAQUE_LENGTH and value.startswith("data:"):
+        media.append(media_of(_source_block({"type": "url", "url": value}, value[5:11] == "image/")))
+        return None
+    return value
+
+
+def _media_in(source: dict[str, Json]) -> Media:
+    kind = source.get("media_type")
+    return media_of(_source_block(source, isinstance(kind, str) and kind.startswith("image/")))
+
+
+def _source_block(source: dict[str, Json], pictured: bool) -> Image | Document:
+    return Image(source=source) if pictured else Document(source=source)

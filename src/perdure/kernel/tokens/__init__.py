@@ -1,0 +1,22 @@
+"""Counting without a tokenizer: priors per model, calibrated on the provider's own usage numbers."""
+
+from perdure.kernel.tokens.calibration import UNCALIBRATED, Calibration
+from perdure.kernel.tokens.count import TOOL_PROMPT, overhead_tokens, text_tokens, tokens_of, weigh_overhead
+from perdure.kernel.tokens.estimate import Anchor, Estimate, anchor_at, calibrate, estimate
+from perdure.kernel.tokens.media import tokens_of_media
+
+__all__ = [
+    "TOOL_PROMPT",
+    "UNCALIBRATED",
+    "Anchor",
+    "Calibration",
+    "Estimate",
+    "anchor_at",
+    "calibrate",
+    "estimate",
+    "overhead_tokens",
+    "text_tokens",
+    "tokens_of",
+    "tokens_of_media",
+    "weigh_overhead",
+]

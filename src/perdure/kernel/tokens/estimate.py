@@ -1,0 +1,68 @@
+"""How large the next request is: the newest count that holds, plus an estimate of what came since.
+
+It knows counts and weights. It must never know messages or edits: the engine says what changed, in tokens. Everything
+here takes the time of a few multiplications, however long the history is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+from perdure.kernel.messages import Usage, Weight
+from perdure.kernel.models import ModelProfile
+from perdure.kernel.tokens.calibration import Calibration
+from perdure.kernel.tokens.count import text_tokens, tokens_of
+from perdure.kernel.tokens.media import tokens_of_media
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """What the provider counted last: everything before `position`, fixed overhead included, is `tokens` tokens."""
+
+    tokens: int
+    position: int
+    """Messages that the count covers, the answer included."""
+
+    def less(self, saved: int) -> Anchor:
+        """The anchor after light edits took `saved` estimated tokens out of what it covers."""
+        return replace(self, tokens=max(0, self.tokens - saved))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """The size of a request in tokens, and how far it may be off."""
+
+    tokens: int
+    margin: int
+    """Tokens by which the estimate may be too low, as nine of ten observations would have it."""
+
+    @property
+    def upper(self) -> int:
+        """The size that a request is planned for."""
+        return self.tokens + self.margin
+
+
+def anchor_at(usage: Usage, position: int) -> Anchor:
+    """The anchor that a response's usage gives: the request and the answer, `position` messages in all."""
+    return Anchor(tokens=usage.total_tokens, position=position)
+
+
+def estimate(profile: ModelProfile, calibration: Calibration, anchor: Anchor | None, weight_since: Weight) -> Estimate:
+    """The size of a request: the anchor, and the weight of what came since.
+
+    Without an anchor `weight_since` is the weight of the whole request, fixed overhead included, and the margin covers
+    all of it.
+    """
+    since = tokens_of(weight_since, profile, calibration)
+    return Estimate(tokens=since + (anchor.tokens if anchor else 0), margin=ceil(since * calibration.margin))
+
+
+def calibrate(profile: ModelProfile, calibration: Calibration, appended: Weight, growth: int) -> Calibration:
+    """What the session learns where a request extends the one before by `appended`, and its count grew by `growth`.
+
+    Both prompts must share their prefix: no edit, no other tools and no compaction between the two. The answer of the
+    first is part of what the second appended. Pictures are taken at their formula's word.
+    """
+    media = sum(tokens_of_media(item, profile) for item in appended.media)
+    return calibration.observe(text_tokens(appended, profile), growth - media)
