@@ -7,6 +7,7 @@ on the day it appears. An `Extra` belongs to the dialect it came from and never 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from perdure.kernel.messages.canonical import Json, JsonObject
 
@@ -36,19 +37,37 @@ def extra_of(dialect: str, given: JsonObject, known: tuple[str, ...]) -> Extra |
     keys = tuple(given)
     if keys == known:
         return None
-    fields = tuple((key, value) for key, value in given.items() if key not in known)
-    usual = tuple(key for key in known if key in given) + tuple(key for key, _ in fields)
-    if keys == usual:
-        return Extra(dialect=dialect, fields=fields) if fields else None
-    return Extra(dialect=dialect, fields=fields, keys=keys)
+    unknown, order = _shape(keys, known)
+    if unknown:
+        return Extra(dialect=dialect, fields=tuple((name, given[name]) for name in unknown), keys=order)
+    return _reordered(dialect, order) if order else None
 
 
 def lay_out(known: JsonObject, extra: Extra | None, dialect: str) -> JsonObject:
-    """The wire object: `known` (in the usual order) together with what `extra` carries, in the order given."""
+    """The wire object: `known` (in the usual order) together with what `extra` carries, in the order given.
+
+    A field that has a typed value by now wins over the misfit that was carried in its place.
+    """
     if extra is None or extra.dialect != dialect:
         return known
-    whole = {**known, **dict(extra.fields)}
-    if not extra.keys:
-        return whole
-    ordered = {key: whole[key] for key in extra.keys if key in whole}
-    return ordered | whole
+    whole = known | {name: value for name, value in extra.fields if name not in known}
+    return in_order(whole, extra.keys) if extra.keys else whole
+
+
+def in_order(whole: JsonObject, keys: tuple[str, ...]) -> JsonObject:
+    """The same object with its fields in the order of `keys`; fields that `keys` does not name come last."""
+    return {key: whole[key] for key in keys if key in whole} | whole
+
+
+# Thousands of blocks share a handful of shapes, so both are worked out once per shape; the limit is for strangers.
+@lru_cache(maxsize=256)
+def _shape(keys: tuple[str, ...], known: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The unknown names among `keys`, and the order of all keys where it is not the usual one."""
+    unknown = tuple(key for key in keys if key not in known)
+    usual = tuple(key for key in known if key in keys) + unknown
+    return unknown, () if keys == usual else keys
+
+
+@lru_cache(maxsize=256)
+def _reordered(dialect: str, keys: tuple[str, ...]) -> Extra:
+    return Extra(dialect=dialect, keys=keys)

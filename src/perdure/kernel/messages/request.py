@@ -6,6 +6,7 @@ bytes and back. Cache marks stand beside the content and not in it, so that a ma
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -23,12 +24,20 @@ class Tool:
     """A tool that the model may call."""
 
     name: str
+    """Empty where the wire object has none: a provider's whole toolset."""
     description: str | None = None
     schema: JsonObject | None = None
     """JSON schema of the input; None for a tool that the provider defines itself."""
     extra: Extra | None = None
     """Everything else of the wire object: a provider's `type`, `strict`, `defer_loading` ..."""
     _kept: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, repr=False, compare=False)
+
+    def keep(self, dialect: str, make: Callable[[Tool], bytes]) -> bytes:
+        """The encoding that `make` derives from this tool, made once for each dialect."""
+        made = self._kept.get(dialect)
+        if made is None:
+            made = self._kept[dialect] = make(self)
+        return made
 
     @property
     def deferred(self) -> bool:
@@ -47,6 +56,8 @@ class Mark:
     """Which block of a message; 0 elsewhere."""
     ttl: Ttl | None = None
     """None: the wire says nothing, which means five minutes."""
+    extra: Extra | None = None
+    """The key order of the mark's own object, where it is not the usual one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +65,7 @@ class Request:
     """A request to a model. In prefix order: tools and system blocks, its fixed overhead, and then the messages."""
 
     model: str
+    """Empty where the body has none, since the address names it."""
     messages: tuple[Message, ...]
     system: tuple[Text | Unknown, ...] = ()
     system_plain: bool = False

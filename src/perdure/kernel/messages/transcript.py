@@ -43,12 +43,12 @@ class Transcript(Sequence[Message]):
             store = _Store()
             for message in self:
                 store.add(message)
-        for count, message in enumerate(messages):
-            try:
+        try:
+            for message in messages:
                 store.add(message)
-            except InvalidMessage:
-                store.cut(self._length if count else len(store.messages))
-                raise
+        except BaseException:
+            store.cut(self._length)
+            raise
         longer = Transcript.__new__(Transcript)
         longer._store = store
         longer._length = len(store.messages)
