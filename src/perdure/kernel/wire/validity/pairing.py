@@ -1,0 +1,154 @@
+"""Calls and their results: each call has one result, each result one call, in the order that the dialect asks for.
+
+It knows ids and positions. It must never know what a call does or what a result says.
+
+Anthropic reads consecutive messages of one role as one turn; all results of an assistant turn come in the next turn,
+before any other content there (provider errors "`tool_use` ids were found without `tool_result` blocks immediately
+after" and "unexpected `tool_use_id` found in `tool_result` blocks"). OpenAI's Chat Completions is stricter: the
+results follow the one message that called. OpenAI's Responses only asks that each output comes somewhere behind its
+call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from perdure.kernel.messages import Message, ToolResult, ToolUse
+from perdure.kernel.wire.codec import Dialect
+from perdure.kernel.wire.validity.faults import Fault, at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """What pairing the calls and results of a list of messages showed."""
+
+    faults: tuple[Fault, ...]
+    open: tuple[tuple[str, str], ...]
+    """Calls of the round that is open at the very end: id and place. A request to be sent must have none."""
+
+
+def pair(messages: Sequence[Message], dialect: Dialect) -> Pairing:
+    """Pair every call with its result."""
+    if dialect == "responses":
+        return _pair_anywhere(messages)
+    rounds = _Rounds()
+    for index, message in enumerate(messages):
+        if message.role == "assistant":
+            if dialect == "chat" and rounds.awaiting:
+                rounds.close()
+            _take_calls(rounds, index, message)
+        else:
+            _take_results(rounds, index, message)
+    still_open = () if rounds.told else tuple(rounds.awaiting.items())
+    if rounds.told:
+        rounds.close()
+    return Pairing(faults=tuple(rounds.faults), open=still_open)
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """What is known while reading on from one turn to the next."""
+
+    faults: list[Fault] = field(default_factory=list[Fault])
+    seen: set[str] = field(default_factory=set[str])
+    """Ids of all calls so far."""
+    awaiting: dict[str, str] = field(default_factory=dict[str, str])
+    """Calls of the current round without a result: id and place."""
+    answered: set[str] = field(default_factory=set[str])
+    """Calls of the current round with a result."""
+    replying: bool = False
+    """Whether the current turn is not the assistant's."""
+    told: bool = False
+    """Whether something other than a result came in the current turn."""
+
+    def close(self) -> None:
+        """Report what the round that is over left unanswered."""
+        for call, where in self.awaiting.items():
+            self.faults.append(
+                Fault(
+                    kind="unanswered_call",
+                    where=where,
+                    message=f"the call {call!r} has no result in the turn that follows",
+                )
+            )
+        self.awaiting = {}
+
+
+def _take_calls(rounds: _Rounds, index: int, message: Message) -> None:
+    if rounds.replying:
+        if rounds.awaiting:
+            rounds.close()
+        rounds.answered = set()
+        rounds.replying = rounds.told = False
+    for position, block in enumerate(message.content):
+        if isinstance(block, ToolUse):
+            if block.id in rounds.seen:
+                rounds.faults.append(_duplicate_call(block.id, at(index, position)))
+            rounds.seen.add(block.id)
+            rounds.awaiting[block.id] = at(index, position)
+
+
+def _take_results(rounds: _Rounds, index: int, message: Message) -> None:
+    rounds.replying = True
+    for position, block in enumerate(message.content):
+        if not isinstance(block, ToolResult):
+            rounds.told = True
+            continue
+        call = block.tool_use_id
+        if call in rounds.awaiting:
+            del rounds.awaiting[call]
+            rounds.answered.add(call)
+            if rounds.told:
+                rounds.faults.append(_late(call, at(index, position)))
+        elif call in rounds.answered:
+            rounds.faults.append(_duplicate_result(call, at(index, position)))
+        else:
+            rounds.faults.append(_orphan(call, at(index, position)))
+
+
+def _pair_anywhere(messages: Iterable[Message]) -> Pairing:
+    faults: list[Fault] = []
+    awaiting: dict[str, str] = {}
+    seen: set[str] = set()
+    told = False
+    for index, message in enumerate(messages):
+        for position, block in enumerate(message.content):
+            if isinstance(block, ToolUse):
+                if block.id in seen:
+                    faults.append(_duplicate_call(block.id, at(index, position)))
+                seen.add(block.id)
+                awaiting[block.id] = at(index, position)
+                told = False
+            elif isinstance(block, ToolResult):
+                call = block.tool_use_id
+                if awaiting.pop(call, None) is None:
+                    report = _duplicate_result if call in seen else _orphan
+                    faults.append(report(call, at(index, position)))
+            elif message.role != "assistant":
+                told = True
+    if told:
+        faults.extend(
+            Fault(kind="unanswered_call", where=where, message=f"no output found for the call {call!r}")
+            for call, where in awaiting.items()
+        )
+        awaiting = {}
+    return Pairing(faults=tuple(faults), open=tuple(awaiting.items()))
+
+
+def _duplicate_call(call: str, where: str) -> Fault:
+    return Fault(kind="duplicate_call", where=where, message=f"the call id {call!r} came before; ids must be unique")
+
+
+def _duplicate_result(call: str, where: str) -> Fault:
+    return Fault(kind="duplicate_result", where=where, message=f"the call {call!r} has a result already")
+
+
+def _orphan(call: str, where: str) -> Fault:
+    return Fault(kind="orphan_result", where=where, message=f"the turn before has no call {call!r}")
+
+
+def _late(call: str, where: str) -> Fault:
+    return Fault(
+        kind="late_result", where=where, message=f"the result of {call!r} comes behind other content of its turn"
+    )
