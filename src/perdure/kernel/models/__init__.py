@@ -1,5 +1,12 @@
-"""Facts about models. See `profile` for what a profile holds."""
+"""Facts about models: windows, caches, tokenizers, rules on thinking, prices.
 
+`lookup` finds a profile by any spelling of a name, `declare` makes one from settings. This layer knows facts alone
+and must never know messages, counting or money spent.
+"""
+
+from perdure.kernel.models.declare import KEYS as DECLARED_KEYS
+from perdure.kernel.models.declare import declare
+from perdure.kernel.models.lookup import PROFILES, lookup
 from perdure.kernel.models.profile import (
     CacheLife,
     CacheRules,
@@ -21,6 +28,8 @@ from perdure.kernel.models.profile import (
 )
 
 __all__ = [
+    "DECLARED_KEYS",
+    "PROFILES",
     "CacheLife",
     "CacheRules",
     "Dialect",
@@ -38,4 +47,6 @@ __all__ = [
     "ThinkingRules",
     "Tokenizer",
     "Window",
+    "declare",
+    "lookup",
 ]

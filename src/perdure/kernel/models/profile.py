@@ -14,9 +14,7 @@ Dialect: TypeAlias = Literal["anthropic", "openai"]
 
 Family: TypeAlias = Literal["claude", "gpt", "gemini", "open", "unknown"]
 
-ImageFormula: TypeAlias = Literal[
-    "patches_28", "patches_32", "tiles_512", "tiles_768", "flat"
-]
+ImageFormula: TypeAlias = Literal["patches_28", "patches_32", "tiles_512", "tiles_768", "flat"]
 """What one unit of an image is: a square patch of 28 pixels (Anthropic) or 32 (OpenAI), a square tile of 512
 pixels (older OpenAI) or 768 (Gemini), or the whole image."""
 
@@ -48,7 +46,8 @@ class Window:
     """How much fits, in tokens."""
 
     tokens: int | None
-    """Input and output together; None where nobody knows: then no limit can be kept."""
+    """What a request may fill: input and output together, or input alone where the provider limits it on its own
+    and lower. None where nobody knows: then no limit can be kept."""
     max_output: int | None
     """The largest `max_tokens` accepted in one response; None where unknown."""
 
@@ -177,7 +176,7 @@ class Source:
 
     text: str
     date: str
-    """ISO date on which the source said so."""
+    """ISO date on which the source said so; empty where a user's settings are the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
