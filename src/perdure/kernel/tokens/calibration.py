@@ -24,18 +24,19 @@ TRUSTED = 2.0
 ABSURD = 5.0
 """A difference that is off by more was no difference: the prefix had changed."""
 
-ERRORS = 24
-"""Errors that are remembered."""
+SHORTFALLS = 24
+"""Shortfalls that are remembered."""
 
 PRIOR_MARGIN = 0.10
-"""The relative error that is assumed before any is seen, and counted as seen `PRIOR_ERRORS` times."""
+"""The relative shortfall that is assumed before any is seen; it weighs `PRIOR` tokens among those that are."""
 
-PRIOR_ERRORS = 6
-
-QUANTILE = 0.9
-"""The share of remembered errors that the margin covers."""
+COVERED = 0.9
+"""The share of the remembered tokens that the margin covers."""
 
 SMALLEST_MARGIN = 0.02
+
+LARGEST_MARGIN = 0.30
+"""Single differences can hide text that the harness added unseen; whole prompts have never been that far off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,8 @@ class Calibration:
     """Tokens of text observed, by the prior alone; fading."""
     counted: float = 0.0
     """The same text, as the provider counted it."""
-    errors: tuple[float, ...] = ()
-    """Relative errors of the newest observations, each against the calibration before it."""
+    shortfalls: tuple[tuple[float, float], ...] = ()
+    """Of the newest observations: expected tokens, and by which share of them the count was higher (0: it was not)."""
 
     @property
     def scale(self) -> float:
@@ -56,9 +57,14 @@ class Calibration:
 
     @property
     def margin(self) -> float:
-        """The relative error that nine of ten observations stayed within."""
-        seen = sorted((*self.errors, *(PRIOR_MARGIN,) * max(0, PRIOR_ERRORS - len(self.errors) // 4)))
-        return max(SMALLEST_MARGIN, seen[min(len(seen) - 1, int(QUANTILE * len(seen)))])
+        """By which share of itself an estimate may be too low: a share that 90 % of the tokens seen stayed within."""
+        seen = sorted((share, size) for size, share in (*self.shortfalls, (PRIOR, PRIOR_MARGIN)))
+        covered = COVERED * sum(size for _, size in seen)
+        for share, size in seen:
+            covered -= size
+            if covered <= 0:
+                return min(LARGEST_MARGIN, max(SMALLEST_MARGIN, share))
+        return PRIOR_MARGIN
 
     def bytes_per_token(self, prior: float) -> float:
         """The calibrated ratio of a model whose prior is `prior` bytes per token."""
@@ -77,7 +83,7 @@ class Calibration:
         return Calibration(
             estimated=self.estimated * kept + estimated,
             counted=self.counted * kept + bounded,
-            errors=(*self.errors, abs(expected - counted) / counted)[-ERRORS:],
+            shortfalls=(*self.shortfalls, (expected, max(0.0, counted / expected - 1)))[-SHORTFALLS:],
         )
 
 

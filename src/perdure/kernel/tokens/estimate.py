@@ -18,7 +18,11 @@ from perdure.kernel.tokens.media import tokens_of_media
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """What the provider counted last: everything before `position`, fixed overhead included, is `tokens` tokens."""
+    """What the provider counted last: everything before `position`, fixed overhead included, is `tokens` tokens.
+
+    After a checkpoint the anchor of the old view is void; one at position 0 then holds the fixed overhead, where a
+    count of it is known.
+    """
 
     tokens: int
     position: int
@@ -35,7 +39,7 @@ class Estimate:
 
     tokens: int
     margin: int
-    """Tokens by which the estimate may be too low, as nine of ten observations would have it."""
+    """Tokens by which the estimate may be too low, going by what the session saw so far."""
 
     @property
     def upper(self) -> int:
