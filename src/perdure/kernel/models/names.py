@@ -26,7 +26,8 @@ _ROUTE = re.compile(
     r"(?:\[1m\]|[-:@](?:latest|default|free|beta|exp|preview|thinking|reasoning|fast|nitro|floor|online|cloud|"
     r"minimal|low|medium|high|xhigh))$"
 )
-"""Service tiers, router options and efforts: the same model with the same limits. A profile whose own id ends in
+"""Service tiers, router options and efforts: the same model with the same limits (some resellers ask more for
+`-fast`, which no price here knows). A profile whose own id ends in
 such a word is found first, since the longest key is tried first."""
 
 _WEIGHTS = re.compile(

@@ -188,7 +188,7 @@ OPEN: tuple[ModelProfile, ...] = (
     _row(
         "deepseek-chat",
         (128_000, 8_192),
-        automatic(read=0.1, lives=HOUR, min_tokens=64, step=64),
+        automatic(read=0.2593, lives=HOUR, min_tokens=64, step=64),
         rules.OPEN,
         OPEN_2026_11,
     ),
