@@ -34,7 +34,7 @@ lint: $(CHECKS_READY)
 	$(BIN)/ruff check .
 
 imports: $(CHECKS_READY)
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --cache-dir .cache/import-linter
 
 types: $(CHECKS_READY)
 	$(BIN)/basedpyright

@@ -148,6 +148,19 @@ def test_the_kernel_performs_nothing_through_a_builtin() -> None:
     assert [] == performed
 
 
+def test_the_kernel_knows_its_types() -> None:
+    loose = [
+        f"{relative(path)}:{node.lineno}"
+        for path in python_files("src/perdure/kernel")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "typing"
+        and "Any" in {alias.name for alias in node.names}
+    ]
+
+    assert [] == loose
+
+
 def test_every_exception_to_a_check_has_its_reason_on_the_line_above() -> None:
     unexplained = [
         f"{relative(path)}:{number}"
