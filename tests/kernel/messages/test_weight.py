@@ -43,6 +43,12 @@ def test_text_weighs_its_utf8_bytes_and_its_characters(text: str) -> None:
     assert expected == weigh_text(text)
 
 
+def test_a_text_of_many_pieces_weighs_its_utf8_bytes() -> None:
+    text = "渡轮 ferry 🚢 \ud800" * 9_000
+
+    assert len(text.encode("utf-8", "surrogatepass")) == weigh_text(text).bytes
+
+
 @given(texts=st.lists(st.text(), max_size=6), cut=st.integers(min_value=0, max_value=6))
 def test_the_weight_of_a_content_is_the_sum_of_its_parts(texts: list[str], cut: int) -> None:
     blocks = [Text(text=text) for text in texts]
