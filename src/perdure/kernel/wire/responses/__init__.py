@@ -1,0 +1,5 @@
+"""OpenAI's Responses API: a flat list of items, and the messages that they are."""
+
+from perdure.kernel.wire.responses.codec import RESPONSES, ResponsesCodec
+
+__all__ = ["RESPONSES", "ResponsesCodec"]
