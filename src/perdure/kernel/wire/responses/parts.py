@@ -105,6 +105,7 @@ def _encode_image(image: Image) -> JsonObject:
 
 
 def _decode_file(part: JsonObject) -> Document | None:
+    data, address, file = part.get("file_data"), part.get("file_url"), part.get("file_id")
     source: JsonObject
     if isinstance(data, str):
         key, source = "file_data", source_of(data)
