@@ -33,6 +33,7 @@ from perdure.kernel.messages.message import (
     Provenance,
     Role,
     Usage,
+    received,
     text_of,
     typed_texts,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "kind_of",
     "lay_out",
     "media_of",
+    "received",
     "text_of",
     "typed_texts",
     "weigh",

@@ -15,7 +15,7 @@ from perdure.kernel.messages.canonical import JsonObject
 from perdure.kernel.messages.extra import Extra
 
 Role: TypeAlias = Literal["user", "assistant", "system", "developer"]
-"""`system` and `developer` are the harness speaking: at the head of a history it is fixed overhead, later an overlay."""
+"""`system` and `developer` are the harness speaking: fixed overhead at the head of a history, an overlay later."""
 
 Provenance: TypeAlias = Literal["user", "assistant", "tool", "harness", "web", "peer"]
 """Who wrote it. Only `user` is what the user said; text of `tool`, `web` and `peer` is data and never a rule."""
@@ -24,6 +24,9 @@ REMINDER_OPENING = "<system-reminder>"
 """Opens a text that the harness wrote, also where it stands in a message of the user's."""
 
 T = TypeVar("T")
+
+_NOTHING: dict[object, object] = {}
+"""What every message keeps at first: shared, never written to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +75,33 @@ class Message:
     usage: Usage | None = None
     """What the provider counted for the request that this message answers."""
     extra: Extra | None = None
-    _kept: dict[object, object] = field(default_factory=dict[object, object], init=False, repr=False, compare=False)
+    _kept: dict[object, object] = field(default_factory=lambda: _NOTHING, init=False, repr=False, compare=False)
+    _dialect: str = field(default="", init=False, repr=False, compare=False)
+    _encoding: bytes = field(default=b"", init=False, repr=False, compare=False)
 
     def keep(self, key: object, make: Callable[[Message], T]) -> T:
         """What `make` derives from this message, made once. `make` must be pure and `key` its own."""
         try:
             return cast("T", self._kept[key])
         except KeyError:
-            made = self._kept[key] = make(self)
+            made = make(self)
+            if self._kept is _NOTHING:
+                object.__setattr__(self, "_kept", {})
+            self._kept[key] = made
             return made
+
+    def encoded(self, dialect: str, make: Callable[[Message], bytes]) -> bytes:
+        """The encoding that `make` derives from this message, kept for the dialect that asked last.
+
+        It stands in the message itself and not in what `keep` holds: for 10,000 messages that saves three scattered
+        reads of memory each, and with them most of the time of encoding a request.
+        """
+        if self._dialect == dialect:
+            return self._encoding
+        made = make(self)
+        object.__setattr__(self, "_encoding", made)
+        object.__setattr__(self, "_dialect", dialect)
+        return made
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
@@ -96,6 +117,50 @@ class Message:
     def is_typed(self) -> bool:
         """Whether the user typed something here: it starts a turn, and its text is never trimmed or cleared."""
         return any(True for _ in typed_texts(self))
+
+
+def received(
+    *, id: str, role: Role, content: tuple[Block, ...], provenance: Provenance, plain: bool, extra: Extra | None
+) -> Message:
+    """A message as a decoder finds it, equal to one that the constructor makes.
+
+    A frozen dataclass sets each field through a generic call, which was half the time of decoding a long request. Here
+    they are set on a mutable twin of the same layout, which then becomes the message.
+    """
+    draft = _Draft(id=id, role=role, content=content, provenance=provenance, plain=plain, extra=extra)
+    # Legal at run time, since both classes have the same slots; no annotation can say so.
+    draft.__class__ = Message  # pyright: ignore[reportAttributeAccessIssue]
+    return cast("Message", draft)
+
+
+class _Draft:
+    """A message before it is frozen."""
+
+    __slots__ = Message.__slots__
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        role: Role,
+        content: tuple[Block, ...],
+        provenance: Provenance,
+        plain: bool,
+        extra: Extra | None,
+    ) -> None:
+        self.id = id
+        self.role = role
+        self.content = content
+        self.provenance = provenance
+        self.plain = plain
+        self.time = None
+        self.model = None
+        self.stop_reason = None
+        self.usage = None
+        self.extra = extra
+        self._kept = _NOTHING
+        self._dialect = ""
+        self._encoding = b""
 
 
 def typed_texts(message: Message) -> Iterator[Text]:

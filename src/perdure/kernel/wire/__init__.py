@@ -1,0 +1,6 @@
+"""The wire: pure codecs between values and the providers' dialects, and the checker of what a provider enforces."""
+
+from perdure.kernel.wire.anthropic import ANTHROPIC
+from perdure.kernel.wire.codec import BlockDone, BlockGrew, BlockStarted, Codec, Delta, Dialect, StreamDecoder
+
+__all__ = ["ANTHROPIC", "BlockDone", "BlockGrew", "BlockStarted", "Codec", "Delta", "Dialect", "StreamDecoder"]
