@@ -5,6 +5,8 @@ It knows texts that never change within a session. It must never know what happe
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from perdure.kernel.messages import JsonObject, Text, Tool
 from perdure.testing.sessions.project import Project
 
@@ -27,10 +29,10 @@ def system(project: Project) -> tuple[Text, ...]:
     return Text(text=_IDENTITY), Text(text=place)
 
 
-def reminder(project: Project, day: int) -> str:
+def reminder(project: Project, time: float) -> str:
     """What the harness tells in front of the user's words."""
     return (
-        f"<system-reminder>\nThe date is 2026-{9 + day // 30:02d}-{day % 30 + 1:02d}. The conventions of "
+        f"<system-reminder>\nThe date is {datetime.fromtimestamp(time, UTC).date()}. The conventions of "
         f"{project.domain.project}: "
         "services in Python with types, the gateway in Go, the web client in TypeScript. Migrations are numbered "
         "and never "

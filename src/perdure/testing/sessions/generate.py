@@ -82,6 +82,7 @@ class _Writer:
         self.findings: list[Finding] = []
         self._scenario = scenario
         self._clock = _Clock(start=scenario.start, overhead=_overhead(self))
+        self._focus = slots(self.dice, self.project)
         self._request = 0
         self._bytes_left = scenario.tokens * 3
         self._huge = _huge_sizes(self.dice, scenario)
@@ -92,6 +93,7 @@ class _Writer:
         self._pause(first=turn == 0)
         self._say(turn)
         self.agent.begin_turn()
+        self._focus = slots(self.dice, self.project)
         for _ in range(requests - 1):
             self._step()
         self._report()
@@ -107,7 +109,7 @@ class _Writer:
         name = self._next_id()
         text = Text(text=self.user.speak(name, first=turn == 0))
         told = turn == 0 or self.dice.chance(0.25)
-        content = (Text(text=reminder(self.project, self._clock.day)), text) if told else (text,)
+        content = (Text(text=reminder(self.project, self._clock.now)), text) if told else (text,)
         self._add(
             Message(id=name, role="user", content=content, provenance="user", plain=not told, time=self._clock.now)
         )
@@ -155,11 +157,11 @@ class _Writer:
 
     def _thinking(self, used: list[Shown]) -> Thinking:
         dice = self.dice
-        thought = " ".join(self._sentence(THOUGHTS, used) for _ in range(dice.between(1, 4)))
+        thought = " ".join(self._sentence((one,), used) for one in dice.some(THOUGHTS, dice.between(1, 4)))
         return Thinking(thinking=thought, signature=f"Er{dice.hex(dice.between(120, 420))}==")
 
     def _sentence(self, choices: tuple[str, ...], used: list[Shown]) -> str:
-        words = slots(self.dice, self.project)
+        words = self._focus if self.dice.chance(0.7) else slots(self.dice, self.project)
         seen = used[-1].text.strip() if used else words["word"]
         return Template(self.dice.pick(choices)).substitute(words, path=self.agent.path, seen=seen)
 
@@ -180,7 +182,7 @@ class _Writer:
             )
         )
         self._request += 1
-        said = encode_json(_words(content)).decode()
+        said = encode_json(_readable(content)).decode()
         for seen in used:
             if encode_json(seen.text.strip()).decode()[1:-1] in said:
                 self.findings.append(Finding(text=seen.text.strip(), shown_in=seen.message_id, used_in=name))
@@ -213,11 +215,6 @@ class _Clock:
     def now(self) -> float:
         """Seconds since 1970."""
         return self.start + self.waited
-
-    @property
-    def day(self) -> int:
-        """Days since the session started."""
-        return int(self.waited) // 86_400
 
     def wait(self, seconds: int) -> None:
         self.waited += seconds
@@ -265,7 +262,7 @@ def _result(use: ToolUse, call: Call) -> ToolResult:
     return ToolResult(tool_use_id=use.id, content=call.output.text, is_error=True if call.output.is_error else None)
 
 
-def _words(content: list[Block]) -> list[Json]:
+def _readable(content: list[Block]) -> list[Json]:
     """What an assistant message says in readable form."""
     said: list[Json] = []
     for block in content:

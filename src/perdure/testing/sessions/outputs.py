@@ -83,7 +83,7 @@ def json_answer(dice: Dice, project: Project, size: int) -> Output:
 
 def sql_table(dice: Dice, project: Project, size: int) -> Output:
     """Rows as psql prints them."""
-    entity, fields = dice.pick(project.domain.entities)
+    _, fields = dice.pick(project.domain.entities)
     lines = [" id       | " + " | ".join(f"{field:<18}" for field in fields)]
     lines.append("----------+-" + "-+-".join("-" * 18 for _ in fields))
     picked = ""

@@ -181,6 +181,17 @@ FOLLOW_UPS: dict[Language, tuple[str, ...]] = {
 }
 
 THOUGHTS: tuple[str, ...] = (
+    "So the $word is read once at start and never again. That explains why a restart helps for a while.",
+    "I should not trust the comment here. It says that $quality ${entities} cannot reach this point, but $seen "
+    "shows one.",
+    "If I change the signature, the gateway and two tests have to follow. A second function beside it is less of "
+    "a risk.",
+    "The difference between the two runs is the order of $host and the $word, and nothing in the code promises "
+    "an order.",
+    "The $field may be empty for ${entities} from before the migration. Whatever I do has to hold for those as well.",
+    "What would the user want here? A clear refusal, I think, since a silent default for $field would be charged for.",
+    "That is the third place that compares $field by hand. One function in $path would do, but that is another change.",
+    "I expected $seen to be gone by now. Either my change is not reached, or there is a second caller.",
     "The $field of a $entity is written in two places. If the $word runs between them, the second write wins and "
     "the code "
     "$seen appears. I should read both before I change anything.",

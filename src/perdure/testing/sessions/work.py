@@ -6,6 +6,7 @@ the agent does refers to something that an earlier output showed, since that is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -160,9 +161,7 @@ class Agent:
         part = lines[start : start + count]
         self.memory.reading[path] = Reading(first=start, last=start + len(part), shown=frozenset(part))
         text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(part, start=start + 1))
-        names = [
-            line.split("(")[0].split()[-1] for line in part if line.startswith(("def ", "class ", "func ", "export "))
-        ]
+        names = [match[1] for line in part if (match := _DEFINITION.match(line))]
         return Call(tool="read", input=given, output=Output(text=text, showed=tuple(self._dice.some(names, 2))))
 
     def _search(self, size: int) -> list[Call]:
@@ -269,6 +268,8 @@ class Agent:
 _LINES_TO_EDIT = 5
 _WORTH_A_FINDING = 12
 """Characters from which on a line of code can be told from others."""
+
+_DEFINITION = re.compile(r"(?:def|class|func(?: \(.*?\))?|export (?:async )?function) (\w+)")
 
 _COMMANDS: dict[Callable[[Dice, Project, int], Output], str] = {
     outputs.service_log: "journalctl --no-pager -u app --grep",
