@@ -51,7 +51,8 @@ def decode_json(data: bytes | str) -> Json:
             as not JSON.
     """
     try:
-        return cast("Json", json.loads(data, parse_constant=_refuse_constant, parse_float=_finite))
+        text = data if isinstance(data, str) else data.decode(json.detect_encoding(data), "surrogatepass")
+        return cast("Json", _DECODER.decode(text))
     except json.JSONDecodeError as error:
         raise InvalidJson(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
     except (ValueError, RecursionError) as error:
@@ -176,3 +177,7 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"the number {text[:20]} is out of range")
     return number
+
+
+# Made once: `json.loads` with options makes a decoder for each call, which costs more than a short text.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
