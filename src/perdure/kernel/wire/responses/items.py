@@ -5,6 +5,8 @@ It knows one item at a time. It must never know its neighbours: `messages` group
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import (
     Block,
@@ -29,27 +31,15 @@ def decode_item(item: JsonObject) -> Block:
     Raises:
         InvalidMessage: a content part where an item belongs.
     """
-    match item:
-        case {"type": "function_call", "call_id": str(call), "name": str(name), "arguments": str(text)}:
-            given, raw = decode_arguments(text)
-            extra = extra_of(DIALECT, item, ("type", "call_id", "name", "arguments"))
-            return ToolUse(id=call, name=name, input=given, raw_input=raw, extra=extra)
-        case {"type": "function_call_output", "call_id": str(call), "output": output}:
-            return _decode_result(item, call, output, ("type", "call_id", "output"))
-        case {"type": "reasoning"}:
-            return _decode_reasoning(item)
-        case {"type": "custom_tool_call", "call_id": str(call), "name": str(name), "input": str(text)}:
-            extra = extra_of(DIALECT, item, ("call_id", "name", "input"))
-            return ToolUse(id=call, name=name, input={}, raw_input=text, extra=extra)
-        case {"type": "custom_tool_call_output", "call_id": str(call), "output": output}:
-            return _decode_result(item, call, output, ("call_id", "output"))
-        case {"type": "compaction", "encrypted_content": str(hidden)}:
-            fields = _fields_beyond(item, ("type", "encrypted_content"))
-            return Compaction(encrypted_content=hidden, extra=Extra(dialect=DIALECT, fields=fields, keys=tuple(item)))
-        case {"type": str(kind)} if is_part_kind(kind):
-            raise InvalidMessage(f"{kind!r} is a content part; put it into the content of a message item")
-        case _:
-            return Unknown(dialect=DIALECT, raw=item)
+    kind = item.get("type")
+    if not isinstance(kind, str):
+        return Unknown(dialect=DIALECT, raw=item)
+    decode = _DECODERS.get(kind)
+    if decode is not None:
+        return decode(item) or Unknown(dialect=DIALECT, raw=item)
+    if is_part_kind(kind):
+        raise InvalidMessage(f"{kind!r} is a content part; put it into the content of a message item")
+    return Unknown(dialect=DIALECT, raw=item)
 
 
 def encode_item(block: Block) -> JsonObject:
@@ -76,6 +66,33 @@ def encode_item(block: Block) -> JsonObject:
             return raw
         case _:
             raise untranslatable(block)
+
+
+def _decode_call(item: JsonObject) -> ToolUse | None:
+    call, name, text = item.get("call_id"), item.get("name"), item.get("arguments")
+    if not (isinstance(call, str) and isinstance(name, str) and isinstance(text, str)):
+        return None
+    given, raw = decode_arguments(text)
+    extra = extra_of(DIALECT, item, ("type", "call_id", "name", "arguments"))
+    return ToolUse(id=call, name=name, input=given, raw_input=raw, extra=extra)
+
+
+def _decode_custom_call(item: JsonObject) -> ToolUse | None:
+    call, name, text = item.get("call_id"), item.get("name"), item.get("input")
+    if not (isinstance(call, str) and isinstance(name, str) and isinstance(text, str)):
+        return None
+    return ToolUse(
+        id=call, name=name, input={}, raw_input=text, extra=extra_of(DIALECT, item, ("call_id", "name", "input"))
+    )
+
+
+def _decode_compaction(item: JsonObject) -> Compaction | None:
+    """A compaction; its `Extra` is always there, and thereby says whose it is."""
+    hidden = item.get("encrypted_content")
+    if not isinstance(hidden, str):
+        return None
+    fields = _fields_beyond(item, ("type", "encrypted_content"))
+    return Compaction(encrypted_content=hidden, extra=Extra(dialect=DIALECT, fields=fields, keys=tuple(item)))
 
 
 def _decode_reasoning(item: JsonObject) -> Thinking:
@@ -109,17 +126,28 @@ def _encode_call(call: ToolUse) -> JsonObject:
     return lay_out(known, call.extra, DIALECT)
 
 
-def _decode_result(item: JsonObject, call: str, output: Json, known: tuple[str, ...]) -> Block:
+def _decode_result(item: JsonObject) -> ToolResult | None:
+    return _result(item, ("type", "call_id", "output"))
+
+
+def _decode_custom_result(item: JsonObject) -> ToolResult | None:
+    return _result(item, ("call_id", "output"))
+
+
+def _result(item: JsonObject, known: tuple[str, ...]) -> ToolResult | None:
+    call, output = item.get("call_id"), item.get("output")
     content: str | tuple[Block, ...]
     if isinstance(output, str):
         content = output
     elif isinstance(output, list):
         parts = [part for part in output if isinstance(part, dict)]
         if len(parts) != len(output):
-            return Unknown(dialect=DIALECT, raw=item)
+            return None
         content = tuple(decode_part(part, "input_text") for part in parts)
     else:
-        return Unknown(dialect=DIALECT, raw=item)
+        return None
+    if not isinstance(call, str):
+        return None
     return ToolResult(tool_use_id=call, content=content, extra=extra_of(DIALECT, item, known))
 
 
@@ -143,3 +171,14 @@ def _encode_output(result: ToolResult) -> Json:
 
 def _fields_beyond(item: JsonObject, typed: tuple[str, ...]) -> tuple[tuple[str, Json], ...]:
     return tuple((key, value) for key, value in item.items() if key not in typed)
+
+
+_DECODERS: dict[str, Callable[[JsonObject], Block | None]] = {
+    "function_call": _decode_call,
+    "function_call_output": _decode_result,
+    "reasoning": _decode_reasoning,
+    "custom_tool_call": _decode_custom_call,
+    "custom_tool_call_output": _decode_custom_result,
+    "compaction": _decode_compaction,
+}
+"""What decodes an item of each kind that has a block; it answers None for an item whose shape is new."""
