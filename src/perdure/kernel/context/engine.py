@@ -1,0 +1,422 @@
+"""The context engine: what to send, at every call of the model.
+
+It knows when each rung acts and in which order. It must never know a file, a network, a clock or a product: its entries
+are generators that take `now`, yield requests (`Archive`, `Append`, `Summarize` ...) and receive the answers; `drive`
+and `drive_async` perform them. Whatever it decides follows from transcript, ledger, `now` and those answers, so an
+engine made anew after a restart goes on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from perdure.kernel.context.breaker import breaker_of
+from perdure.kernel.context.cut import running_loop
+from perdure.kernel.context.describe import call_names, describe_call
+from perdure.kernel.context.economics import cache_life
+from perdure.kernel.context.editing import EditingRule, propose_editing
+from perdure.kernel.context.edits import (
+    AnyCheckpoint,
+    Checkpoint,
+    ClearToolResult,
+    Commit,
+    NativeCheckpoint,
+    PrefixChange,
+    ReduceOutput,
+    Revert,
+    TrimText,
+    Why,
+)
+from perdure.kernel.context.folding import Wish, fold
+from perdure.kernel.context.gauge import Gauge
+from perdure.kernel.context.ledger import Ledger
+from perdure.kernel.context.lighten import first_clearable, take, thinking_forbids, unsent_from, with_thinking
+from perdure.kernel.context.ports import Answer, Entry, Need, Rewritten
+from perdure.kernel.context.render import Renderer, View, render
+from perdure.kernel.context.results import Projection, Scope, Snapshot
+from perdure.kernel.context.settings import Limits, Settings
+from perdure.kernel.context.situation import FoldStrategy, LightStrategy, Proposal
+from perdure.kernel.context.squeeze import reduce_result, squeeze
+from perdure.kernel.context.strategies.extractive import Extractive
+from perdure.kernel.context.strategies.full_summary import FullSummary
+from perdure.kernel.context.strategies.light_trim import LightTrim
+from perdure.kernel.context.strategies.session_memory import SessionMemoryFold
+from perdure.kernel.context.strategies.tool_results import ToolResults
+from perdure.kernel.context.work import Work
+from perdure.kernel.errors import RevertRefused
+from perdure.kernel.messages import RedactedThinking, Text, Thinking, Tool, Transcript, Unknown
+from perdure.kernel.models import ModelProfile
+from perdure.kernel.tokens import overhead_tokens
+
+Projecting: TypeAlias = Generator[Need, Answer, Projection]
+"""What every entry is: yields what it needs, receives the answers, and returns the projection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The rungs, from cheap and certain to dear and lossy. A new strategy is one file and one entry here."""
+
+    light: tuple[LightStrategy, ...] = field(default_factory=lambda: (ToolResults(), LightTrim()))
+    folds: tuple[FoldStrategy, ...] = field(default_factory=lambda: (SessionMemoryFold(), FullSummary(), Extractive()))
+
+
+class Engine:
+    """Keeps one session's requests valid, cheap and inside the window."""
+
+    def __init__(
+        self,
+        profile: ModelProfile,
+        settings: Settings | None = None,
+        *,
+        overhead: int = 0,
+        ledger: Ledger | None = None,
+        ladder: Ladder | None = None,
+    ) -> None:
+        """An engine for one session.
+
+        Args:
+            profile: The model that the requests go to.
+            settings: Limits; None for `balanced`.
+            overhead: Tokens of tools and system blocks; see `overhead_of`.
+            ledger: The edits made so far, after a restart.
+            ladder: The rungs; None for all of them.
+        """
+        self.settings = settings or Settings()
+        self.ladder = ladder or Ladder()
+        self.pins: tuple[str, ...] = ()
+        """Statements of the user's that every checkpoint carries first."""
+        self._ledger = ledger or Ledger()
+        self._gauge = Gauge(profile, overhead)
+        self._renderer = Renderer()
+        self._frontier: tuple[object, int] | None = None
+        self._last: Projection | None = None
+        self._last_entry: Entry | None = None
+
+    @property
+    def profile(self) -> ModelProfile:
+        """The model."""
+        return self._gauge.profile
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every edit made so far."""
+        return self._ledger
+
+    def project(self, transcript: Transcript, now: float | None) -> Projecting:
+        """What to send as the next request. To be called before every model call.
+
+        It changes no message and commits nothing: a checkpoint that it makes is provisional.
+
+        Raises:
+            Infeasible: fixed overhead and the current request alone exceed the window.
+        """
+        work = self._work(transcript, now, "project")
+        yield from self._reduce_at_entry(work)
+        limits = work.limits
+        if limits is None:
+            work.note("window_unknown")
+            return self._result(work)
+        yield from self._ladder(work, limits)
+        return (yield from self._finish(work))
+
+    def compact(self, transcript: Transcript, reason: str, now: float | None) -> Projecting:
+        """A checkpoint becomes the new baseline, because somebody asked.
+
+        `reason` is what the user wants the summary to mind; empty for nothing in particular. Where nothing new can be
+        folded, a provisional checkpoint is committed, or nothing changes and `notes` says so.
+        """
+        work = self._work(transcript, now, "compact")
+        work.instructions = reason
+        limits = work.limits
+        if limits is None:
+            work.note("window_unknown")
+            return self._result(work)
+        folded = yield from fold(work, limits, self.ladder.folds, Wish(why="asked", keep=limits.keep_tail, forced=True))
+        checkpoint = work.ledger.in_force.checkpoint
+        if not folded and checkpoint is not None and checkpoint is not work.ledger.in_force.committed:
+            commit = Commit(id=f"e{len(work.ledger)}", reason=work.reason("asked", "asked"), edit_id=checkpoint.id)
+            yield from work.enforce((commit,), (), None)
+        return (yield from self._finish(work))
+
+    def recover_overflow(self, transcript: Transcript, error: str, now: float | None) -> Projecting:
+        """The provider said that the request is too long: a checkpoint, and what else it takes, for one retry.
+
+        `error` is the provider's own message, for people.
+
+        Raises:
+            Infeasible: nothing is left that could be made smaller.
+        """
+        work = self._work(transcript, now, "recover_overflow")
+        limits = work.limits
+        if limits is None:
+            work.note("window_unknown")
+            return self._result(work)
+        wish = Wish(why="overflow", keep=limits.keep_tail, forced=True)
+        if not (yield from fold(work, limits, self.ladder.folds, wish)):
+            # The estimate was wrong and nothing is left to fold: treat the window as if it were this much smaller.
+            tighter = work.usage.upper - max(1, work.history() // 4)
+            yield from squeeze(work, _tightened(limits, tighter), "overflow")
+        return (yield from self._finish(work))
+
+    def edit_context(self, transcript: Transcript, rules: Sequence[EditingRule], now: float | None) -> Projecting:
+        """Context editing with a provider's parameters, as sticky light edits."""
+        work = self._work(transcript, now, "project")
+        for rule in rules:
+            limits = work.limits or _boundless(0)
+            situation = work.situation(limits)
+            proposals = propose_editing(situation, rule, work.usage.tokens)
+            if proposals and not thinking_forbids(situation):
+                batch = with_thinking(situation, proposals) if self.profile.binds_thinking else proposals
+                yield from work.lighten(_distinct(batch), "editing", "asked")
+        return (yield from self._finish(work))
+
+    def sync(self, transcript: Transcript, ledger: Ledger) -> View:
+        """Take over a session as it was stored: after a restore, a fork or a rewind."""
+        self._ledger = ledger
+        self._gauge = Gauge(self._gauge.profile, self._gauge.overhead)
+        self._renderer = Renderer()
+        self._frontier, self._last, self._last_entry = None, None, None
+        self._gauge.follow(transcript, ledger)
+        return self._renderer.view(transcript, ledger)
+
+    def revert(self, transcript: Transcript, edit_id: str, now: float | None) -> Projecting:
+        """Take an edit back. Thinking never comes back: its signature is bound to bytes that have moved on.
+
+        Raises:
+            RevertRefused: no such edit, or the view would not fit with it.
+        """
+        work = self._work(transcript, now, "project")
+        if self._ledger.find(edit_id) is None:
+            raise RevertRefused(f"there is no edit {edit_id!r}; the loss report lists those that there are")
+        undo = Revert(id=f"e{len(work.ledger)}", reason=work.reason("asked", "asked"), edit_id=edit_id)
+        trial = Gauge(work.profile, self._gauge.overhead)
+        trial.follow(transcript, work.ledger.append(undo))
+        size = trial.estimate().upper
+        if work.limits is not None and size > work.limits.threshold:
+            raise RevertRefused(
+                f"without the edit {edit_id!r} the request would have {size} tokens, and {work.limits.threshold} fit; "
+                f"recall the original instead"
+            )
+        yield from work.enforce((undo,), (), None)
+        return (yield from self._finish(work))
+
+    def prefix_changed(
+        self, transcript: Transcript, profile: ModelProfile, overhead: int, now: float | None
+    ) -> Projecting:
+        """Tools, system blocks or the model changed: limits follow, and the ledger says what it cost."""
+        work = self._work(transcript, now, "project")
+        change = PrefixChange(
+            id=f"e{len(work.ledger)}",
+            reason=work.reason("asked", "asked"),
+            part="tools",
+            overhead=overhead,
+            rewritten=work.usage.tokens,
+        )
+        yield from work.enforce((change,), (), None)
+        self._ledger = work.ledger
+        self._gauge = Gauge(profile, overhead)
+        return self._result(self._work(transcript, now, "project"))
+
+    def usage(self, transcript: Transcript) -> Projection:
+        """The present estimate, without doing anything."""
+        return self._result(self._work(transcript, None, "project"))
+
+    def snapshot(self, transcript: Transcript, now: float | None) -> Snapshot:
+        """What a screen shows."""
+        work = self._work(transcript, now, "project")
+        lights = [edit for edits in work.ledger.in_force.lights.values() for edit in edits.values()]
+        idle, last = work.gauge.idle(now), self._last
+        return Snapshot(
+            scope=_scope(last, self._last_entry, work.ledger.in_force.checkpoint),
+            transcript_messages=len(transcript),
+            view_messages=len(work.view.messages),
+            checkpoints=sum(isinstance(edit, Checkpoint | NativeCheckpoint) for edit in work.ledger),
+            cleared_results=sum(isinstance(edit, ClearToolResult) for edit in lights),
+            reduced_outputs=sum(isinstance(edit, ReduceOutput) for edit in lights),
+            trimmed_texts=sum(isinstance(edit, TrimText) for edit in lights),
+            usage=work.usage,
+            limits=work.limits,
+            last_strategy=last.strategy if last else None,
+            breaker_failures=breaker_of(work.ledger, self.settings.breaker_limit).failures,
+            warm_for=None if idle is None else max(0.0, cache_life(self.profile) - idle),
+        )
+
+    def _work(self, transcript: Transcript, now: float | None, entry: Entry) -> Work:
+        work = Work(
+            transcript,
+            now,
+            ledger=self._ledger,
+            gauge=self._gauge,
+            renderer=self._renderer,
+            settings=self.settings,
+        )
+        work.pins, work.entry = self.pins, entry
+        return work
+
+    def _reduce_at_entry(self, work: Work) -> Generator[Need, Answer, None]:
+        """Outputs that no request has carried yet cost no cache to reduce."""
+        limit = work.limits.entry_limit if work.limits is not None else self.settings.entry_limit
+        fresh = work.transcript[unsent_from(work.transcript) :]
+        if limit is None or not any(message.tool_results for message in fresh):
+            return
+        proposals = tuple(self._entry_proposals(work, limit))
+        if proposals:
+            yield from work.lighten(proposals, "entry_reduction", "entry")
+
+    def _entry_proposals(self, work: Work, limit: int) -> Sequence[Proposal]:
+        limits = work.limits or _boundless(limit)
+        situation = work.situation(limits)
+        start = unsent_from(work.transcript)
+        calls = call_names(work.transcript[max(0, start - 8) :])
+        proposals: list[Proposal] = []
+        for message in work.transcript[start:]:
+            place = work.view.messages.index_of(message.id)
+            done = work.ledger.in_force.lights.get(message.id, {})
+            for result in message.tool_results if place is not None else ():
+                call = calls.get(result.tool_use_id)
+                exempt = call is not None and call.name in self.settings.protected_tools
+                if exempt or f"result:{result.tool_use_id}" in done or work.weigh((result,)) <= limit:
+                    continue
+                hint = describe_call(call) if call else ""
+                proposals += reduce_result(situation, (place or 0, message.id), result, limit // 2, hint)
+        return proposals
+
+    def _ladder(self, work: Work, limits: Limits) -> Generator[Need, Answer, None]:
+        """The rungs, each at its own point."""
+        if work.cold:
+            yield from self._light(work, limits, "cold", floor=self.settings.batch_floor)
+        if work.usage.upper > limits.clear_at:
+            yield from self._light(work, limits, "clear_point", floor=limits.batch_floor)
+        if work.usage.upper > limits.fold_at:
+            why: Why = "fold_point" if work.usage.upper <= limits.threshold else "threshold"
+            yield from fold(work, limits, self.ladder.folds, Wish(why=why, keep=limits.keep_tail))
+        if work.usage.upper > limits.threshold:
+            yield from squeeze(work, limits, "threshold")
+
+    def _light(self, work: Work, limits: Limits, why: Why, floor: int) -> Generator[Need, Answer, None]:
+        """Light rungs down to the low water; when the cache is cold, everything but the newest."""
+        situation = work.situation(limits)
+        if thinking_forbids(situation):
+            return
+        aim = work.history() if why == "cold" else int(work.history() * (1 - self.settings.low_water))
+        for strategy in self.ladder.light:
+            if aim <= 0 or (why == "cold" and strategy is not self.ladder.light[0]):
+                return
+            if work.guard.rests(strategy.name, work.grown):
+                continue
+            situation = work.situation(limits)
+            taken = take(strategy.propose(situation), aim, min(floor, limits.batch_floor))
+            batch = with_thinking(situation, taken)
+            if not batch:
+                if why != "cold":
+                    yield from work.no_progress(strategy.name, why, f"frees less than {limits.batch_floor} tokens")
+                continue
+            if (yield from work.lighten(batch, strategy.name, why)):
+                aim -= sum(proposal.saved for proposal in batch)
+
+    def _finish(self, work: Work) -> Projecting:
+        """Tell the host what moved, and give the result."""
+        result = self._result(work)
+        if result.changed:
+            yield Rewritten(
+                entry=work.entry,
+                strategy=result.strategy,
+                reason=result.why or "asked",
+                changed=True,
+                tokens_before=result.tokens_before,
+                tokens_after=result.tokens_after,
+            )
+        self._last, self._last_entry = result, work.entry
+        return result
+
+    def _result(self, work: Work) -> Projection:
+        self._ledger = work.ledger
+        notes = list(work.notes)
+        if _needs_drop_block(work):
+            notes.append("drop_block_needed")
+        return Projection(
+            view=work.view,
+            usage=work.usage,
+            limits=work.limits,
+            edits=tuple(work.made),
+            steps=tuple(work.steps),
+            lost=tuple(work.lost),
+            notes=tuple(notes),
+            compacted_count=work.folded,
+            kept_count=len(work.view.messages) - work.view.tail,
+            split_turn=work.split_turn,
+            frontier=self._frontier_of(work),
+        )
+
+    def _frontier_of(self, work: Work) -> int:
+        """Worked out anew whenever an edit came into force; in between it stands still."""
+        in_force = work.ledger.in_force
+        if self._frontier is not None and self._frontier[0] is in_force:
+            return self._frontier[1]
+        place = first_clearable(work.situation(work.limits)) if work.limits is not None else 0
+        self._frontier = (in_force, place)
+        return place
+
+
+def overhead_of(profile: ModelProfile, *, system: Sequence[Text | Unknown] = (), tools: Sequence[Tool] = ()) -> int:
+    """Tokens of the fixed overhead of a conversation, by the model's priors."""
+    return overhead_tokens(tools, system, profile)
+
+
+def view_of(transcript: Transcript, ledger: Ledger) -> View:
+    """The view of a stored session, by nothing but its transcript and ledger."""
+    return render(transcript, ledger)
+
+
+def _distinct(proposals: Sequence[Proposal]) -> tuple[Proposal, ...]:
+    """Each target once."""
+    return tuple({(proposal.message_id, proposal.kind, proposal.ref): proposal for proposal in proposals}.values())
+
+
+def _needs_drop_block(work: Work) -> bool:
+    """Whether kept thinking stands behind an edit that was made after it."""
+    if not work.profile.binds_thinking:
+        return False
+    edits = [edit for edit in work.made if not isinstance(edit, ReduceOutput)]
+    newest = max((edit.reason.at for edit in edits or work.ledger if edit.reason.why != "entry"), default=0)
+    loop = running_loop(work.transcript)
+    return any(
+        isinstance(block, Thinking | RedactedThinking)
+        for message in work.transcript[loop:newest]
+        if work.view.messages.index_of(message.id) is not None
+        for block in message.content
+    )
+
+
+def _scope(last: Projection | None, entry: Entry | None, checkpoint: AnyCheckpoint | None) -> Scope:
+    if last is None or not last.changed:
+        if last is not None and "circuit_breaker" in last.notes:
+            return "skipped"
+        return "committed" if checkpoint is not None and not checkpoint.provisional else "baseline"
+    if entry == "recover_overflow":
+        return "recovered"
+    return "committed" if entry == "compact" else "projected"
+
+
+def _tightened(limits: Limits, threshold: int) -> Limits:
+    """The same limits as if less fitted."""
+    return replace(limits, threshold=min(limits.threshold, threshold), window=limits.window)
+
+
+def _boundless(limit: int) -> Limits:
+    """Limits for a window that nobody knows: only what reduction at entry looks at has a meaning."""
+    return Limits(
+        window=0,
+        reserve=0,
+        threshold=0,
+        overhead=0,
+        clear_at=0,
+        fold_at=0,
+        keep_tail=0,
+        checkpoint_size=0,
+        batch_floor=0,
+        entry_limit=limit,
+        trim_over=0,
+    )
