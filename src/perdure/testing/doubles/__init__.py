@@ -21,18 +21,22 @@ from perdure.testing.doubles.faults import (
     ServerError,
     Slow,
 )
+from perdure.testing.doubles.inprocess import ANTHROPIC_HEADERS, OPENAI_HEADERS, Answered, post
 from perdure.testing.doubles.openai import OpenAIDouble
 from perdure.testing.doubles.record import Received, shared_prefix
 from perdure.testing.doubles.script import Call, Raw, Say, Script, Think, Turn, answer, echo, replies, summariser
 from perdure.testing.doubles.serve import serve
 
 __all__ = [
+    "ANTHROPIC_HEADERS",
+    "Answered",
     "AnthropicDouble",
     "Call",
     "CompactionUnavailable",
     "Cut",
     "ErrorInStream",
     "Fault",
+    "OPENAI_HEADERS",
     "OpenAIDouble",
     "Overloaded",
     "RateLimited",
@@ -46,6 +50,7 @@ __all__ = [
     "Turn",
     "answer",
     "echo",
+    "post",
     "replies",
     "serve",
     "shared_prefix",

@@ -187,8 +187,8 @@ def check_open_turn(asked: Asked) -> Iterator[str]:
                 f"messages.{latest}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. "
                 "When `thinking` is enabled, a final `assistant` message must start with a thinking block "
                 "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include "
-                "thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at "
-                "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+                "thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult "
+                "our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
             )
     elif present != given:
         place = next(

@@ -287,7 +287,8 @@ class OpenAIDouble:
         if len(prompt.tokens) > asked.model.window:
             raise OpenAIRefused(
                 f"This model's maximum context length is {asked.model.window} tokens. "
-                f"However, your messages resulted in {len(prompt.tokens)} tokens. Please reduce the length of the messages.",
+                f"However, your messages resulted in {len(prompt.tokens)} tokens. "
+                "Please reduce the length of the messages.",
                 param="messages",
                 code="context_length_exceeded",
             )
