@@ -60,10 +60,10 @@ class PrefixChain:
 
     def cut(self, count: int) -> PrefixChain:
         """The chain over the first `count` messages alone."""
-        store = self._store
+        store, count = self._store, min(count, self._count)
         if store.pictured and not store.pictures[count]:
             return PrefixChain(store.head, store.messages[:count])
-        return self._on(store, min(count, self._count))
+        return self._on(store, count)
 
     def over(self, messages: Sequence[Message]) -> PrefixChain:
         """The chain over other messages behind the same head: what both begin with is taken over, not hashed again."""

@@ -67,6 +67,8 @@ def price(
         return bill(Parts(fresh=chain.tokens, output=output_tokens), profile), cache
     if profile.dialect == "anthropic":
         parts, after = _marked(cache, chain, marks, now)
+    elif profile.cache.max_marks:
+        parts, after = _marked(cache, chain, (*marks, *_implicit(chain)), now)
     else:
         parts, after = _automatic(cache, chain, now)
     return bill(replace(parts, output=output_tokens), profile), after
@@ -111,6 +113,11 @@ def _marked(cache: PromptCache, chain: PrefixChain, marks: Sequence[Mark], now: 
     return parts, replace(cache, entries=MappingProxyType(entries))
 
 
+def _implicit(chain: PrefixChain) -> tuple[Mark, ...]:
+    """The mark that OpenAI sets itself, from GPT-5.6 on, where writing is billed: at the end of each prompt."""
+    return (chain.mark_at(len(chain) - 1),) if len(chain) else ()
+
+
 def _placed(chain: PrefixChain, marks: Sequence[Mark]) -> dict[int, Mark]:
     """Marks by position, without those that stand on no block or too early to be cached."""
     least = chain.head.profile.cache.min_tokens
@@ -129,7 +136,8 @@ def _look_back(cache: PromptCache, chain: PrefixChain, position: int, now: float
 
 
 def _automatic(cache: PromptCache, chain: PrefixChain, now: float) -> tuple[Parts, PromptCache]:
-    """The longest prefix in common with anything held is read, in whole steps; all of the prompt is held afterwards.
+    """The longest prefix in common with anything held is read, in whole steps; all of the prompt is held afterwards,
+    which costs nothing extra.
 
     Within a block that differs, equal beginnings are not counted: a lower bound, and exact where requests only grow.
     """
@@ -138,9 +146,6 @@ def _automatic(cache: PromptCache, chain: PrefixChain, now: float) -> tuple[Part
     common = [chain.common(held.chain) for held in alive]
     longest = max(common, default=0)
     read = _in_steps(chain.tokens_through(longest - 1) if longest else 0, rules)
-    whole = _in_steps(chain.tokens, rules)
-    charged = rules.lives[0].write > 1.0
-    written = max(0, whole - read) if charged else 0
     expires = now + rules.lives[0].seconds
     others = [
         replace(held, expires=max(held.expires, expires)) if shared == longest and read else held
@@ -148,8 +153,7 @@ def _automatic(cache: PromptCache, chain: PrefixChain, now: float) -> tuple[Part
         if shared < len(held.chain)
     ]
     held = (Held(chain=chain, expires=expires), *others)[:PREFIXES]
-    parts = Parts(read=read, written=written, fresh=chain.tokens - read - written)
-    return parts, replace(cache, held=held)
+    return Parts(read=read, fresh=chain.tokens - read), replace(cache, held=held)
 
 
 def _in_steps(tokens: int, rules: CacheRules) -> int:
