@@ -1,0 +1,57 @@
+"""A recorded session, whatever wrote it: messages in the order in which they came, and the requests that were made.
+
+It knows values. It must never know a file format: the readers do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perdure.kernel.messages import Text, Tool, Transcript, Unknown, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One model request that the session really made."""
+
+    at: int
+    """It carried what the session had by then: the first `at` messages of the transcript, and its answer is the next."""
+    time: float | None
+    """When it was made, in seconds since the epoch: the time of the newest message that it carried, or better."""
+    usage: Usage | None = None
+    """What the provider counted, where the recording says so."""
+    model: str | None = None
+    baseline: int = 0
+    """The recorded harness compacted here: it sent nothing before this message. 0 where it never did."""
+    thread: str = ""
+    """The conversation that it belongs to; empty for the main one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something in a file that could not be read; reading went on behind it."""
+
+    line: int | None
+    """Counted from 1; None where the file has no lines to speak of."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """One session."""
+
+    file: str
+    """The name that it is reported under."""
+    format: str
+    """Such as `claude-code`, `codex`, `pi`."""
+    transcript: Transcript
+    """Every message that the session ever had, those that its harness compacted away included, without its summaries."""
+    asked: tuple[Asked, ...]
+    """In order."""
+    model: str | None = None
+    """The model that most of the requests went to."""
+    system: tuple[Text | Unknown, ...] = ()
+    """System blocks, where the recording shows them."""
+    tools: tuple[Tool, ...] = ()
+    """Tools, where the recording shows them."""
+    troubles: tuple[Trouble, ...] = ()
