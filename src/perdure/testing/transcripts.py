@@ -42,14 +42,14 @@ def transcripts(draw: st.DrawFn, *, max_events: int = 30, open_end: bool = True,
     twice as many messages. With `open_end` the last round may lack results. The largest output has `largest`
     characters.
     """
-    events = draw(_events(1, max_events))
+    events = _events(draw, 1, max_events)
     return Transcript(_write(events, draw(_ENDS) if open_end else 0, largest))
 
 
 @st.composite
 def turns(draw: st.DrawFn, *, max_rounds: int = 6, largest: int = 12_000) -> tuple[Message, ...]:
     """One closed turn: what the user typed, rounds of calls, and an answer."""
-    opening, answer, *rounds = draw(_events(2, max_rounds + 2))
+    opening, answer, *rounds = _events(draw, 2, max_rounds + 2)
     draft = _Draft(largest=largest)
     _say(draft, _Digits(opening))
     for event in rounds:
@@ -61,7 +61,7 @@ def turns(draw: st.DrawFn, *, max_rounds: int = 6, largest: int = 12_000) -> tup
 @st.composite
 def messages(draw: st.DrawFn, *, largest: int = 12_000) -> Message:
     """Any message of a legal transcript, alone: typed text, an answer, calls or results."""
-    written = _write(draw(_events(2, 2)), 0, largest)
+    written = _write(_events(draw, 2, 2), 0, largest)
     return written[-1 if draw(st.booleans()) else 0]
 
 
@@ -69,10 +69,9 @@ def messages(draw: st.DrawFn, *, largest: int = 12_000) -> Message:
 def broken_transcripts(draw: st.DrawFn, *, max_events: int = 12, largest: int = 2_000) -> tuple[Message, ...]:
     """A transcript with one to four breakages: lost, repeated, moved and emptied messages and blocks."""
     whole = draw(transcripts(max_events=max_events, largest=largest))
-    return _break(tuple(whole), draw(_events(1, 4)))
+    return _break(tuple(whole), _events(draw, 1, 4))
 
 
-@st.composite
 def _events(draw: st.DrawFn, least: int, most: int) -> list[int]:
     size = draw(st.integers(least, most)) * _BYTES
     drawn = draw(st.binary(min_size=size, max_size=size))
