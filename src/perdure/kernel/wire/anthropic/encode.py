@@ -149,7 +149,7 @@ def _encode_tool(tool: Tool) -> bytes:
 
 
 def _tool(tool: Tool) -> JsonObject:
-    if _own(tool.extra) is None and (not tool.name or (tool.extra is not None and tool.schema is None)):
+    if tool.extra is not None and tool.extra.dialect != DIALECT and tool.schema is None:
         raise UntranslatableBlock(
             f"the tool {tool.name!r} is one that another provider defines: leave it out, or declare it with a schema"
         )
