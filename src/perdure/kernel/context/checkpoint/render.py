@@ -1,16 +1,15 @@
 """How a checkpoint reads: Markdown under fixed headings, inside `<context-summary>`.
 
 It knows the headings and what hostile text could do to them. It must never know how a section was found. The same
-document gives the same text for ever, and no content can close a tag or open a heading: what the user said stands in
-tags, in which only sequences that look like one of ours change and lines that would read as a heading are quoted; all
-other content is one list item a line.
+document gives the same text for ever, and no content can close a tag or open a heading. Content is one list item a
+line; a statement of the user's that has several lines stands in tags, where those that would read as a heading are
+quoted. Of the user's words only sequences that look like one of our tags change.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 
 from perdure.kernel.context.checkpoint.document import (
     CheckpointDocument,
@@ -26,9 +25,8 @@ from perdure.kernel.context.checkpoint.document import (
 OPENING = "<context-summary>"
 CLOSING = "</context-summary>"
 
-_TAGS = "context-summary|said|pinned|summary|system-reminder|conversation|previous-summary"
+_TAGS = "context-summary|said|pinned|summary|system-reminder|conversation|previous-summary|steer"
 _TAG = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
-_BREAK = re.compile(r"(?<=[\n\v\f\r\x1c-\x1e\x85\u2028\u2029])")
 _HEADING = re.compile(r"\s*(?:#|=+\s*$|-+\s*$)")
 
 
@@ -49,26 +47,24 @@ def line(text: str) -> str:
 
 def quote(text: str) -> str:
     """The same words and lines; those that would read as a heading are quoted."""
-    lines = _BREAK.split(escape(text))
+    lines = escape(text).splitlines(keepends=True)
     return "".join(f"> {each}" if _HEADING.match(each) else each for each in lines)
 
 
 def said_lines(said: Iterable[Said], corrections: dict[str, str]) -> Iterator[str]:
-    """Statements in their tags; passages of one message share a tag. `corrections` maps a message to what it corrects."""
-    for (message_id, whole), group in groupby(said, key=lambda each: (each.message_id, each.whole)):
-        passages = tuple(group)
-        if whole:
-            for each in passages:
-                yield _tagged(each.text, _attributes(each, message_id, corrections))
-                yield from _outdated_passages(each)
-            continue
-        for in_force, alike in groupby(passages, key=lambda each: each.in_force):
-            kept = tuple(alike)
-            attributes = _attributes(kept[0], message_id, corrections)
-            yield _tagged("\n".join(each.text for each in kept), f"{attributes} in-part")
-            if in_force:
-                for each in kept:
-                    yield from _outdated_passages(each)
+    """Each statement behind its id, on one line or in tags. `corrections`: a message to the one it corrects."""
+    for each in said:
+        name = line(each.message_id)
+        notes = [*_notes(each, corrections)]
+        if _is_one_line(each.text):
+            about = f" ({'; '.join(notes)})" if notes else ""
+            yield f"- {name}{about}: {escape(each.text.strip())}"
+        else:
+            about = f' note="{"; ".join(notes)}"' if notes else ""
+            yield f'<said id="{name}"{about}>{quote(each.text)}</said>'
+        if each.in_force:
+            for passage in each.outdated:
+                yield f'- Superseded by {line(passage.by)}: "{line(passage.text)}"'
 
 
 def handle_line(handle: Handle) -> str:
@@ -123,11 +119,15 @@ def _claims(document: CheckpointDocument) -> Iterator[str]:
 def _said(document: CheckpointDocument) -> Iterator[str]:
     corrections = {passage.by: each.message_id for each in document.said for passage in each.outdated}
     lines = [
-        *(_tagged(pin, "", tag="pinned") for pin in document.pins),
+        *map(_pinned, document.pins),
         *said_lines(document.said, corrections),
         *_unsaid(document.unsaid),
     ]
     yield from _under("## What the user said", lines)
+
+
+def _pinned(pin: str) -> str:
+    return f"- pinned: {escape(pin.strip())}" if _is_one_line(pin) else f"<pinned>{quote(pin)}</pinned>"
 
 
 def _unsaid(unsaid: Unsaid | None) -> Iterator[str]:
@@ -136,19 +136,17 @@ def _unsaid(unsaid: Unsaid | None) -> Iterator[str]:
         yield f"- Not shown: {unsaid.count} further messages of the user, {between}; recall them by id."
 
 
-def _attributes(said: Said, message_id: str, corrections: dict[str, str]) -> str:
-    attributes = f' id="{_name(message_id)}"'
+def _notes(said: Said, corrections: dict[str, str]) -> Iterator[str]:
+    if not said.whole:
+        yield "part"
     if not said.in_force:
-        attributes += f' superseded-by="{_name(said.outdated[-1].by)}"'
-    if message_id in corrections:
-        attributes += f' in-force-instead-of="{_name(corrections[message_id])}"'
-    return attributes
+        yield f"superseded by {line(said.outdated[-1].by)}"
+    if said.message_id in corrections:
+        yield f"in force instead of {line(corrections[said.message_id])}"
 
 
-def _outdated_passages(said: Said) -> Iterator[str]:
-    if said.in_force:
-        for passage in said.outdated:
-            yield f'- Superseded by {_name(passage.by)}: "{line(passage.text)}"'
+def _is_one_line(text: str) -> bool:
+    return len(text.strip().splitlines()) <= 1
 
 
 def _rest(document: CheckpointDocument) -> Iterator[str]:
@@ -174,11 +172,3 @@ def _under(heading: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _items(texts: Iterable[str]) -> Iterator[str]:
     return (f"- {line(text)}" for text in texts)
-
-
-def _tagged(text: str, attributes: str, tag: str = "said") -> str:
-    return f"<{tag}{attributes}>{quote(text)}</{tag}>"
-
-
-def _name(identifier: str) -> str:
-    return line(identifier).replace('"', "&quot;")

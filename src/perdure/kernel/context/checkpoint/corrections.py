@@ -1,0 +1,210 @@
+"""Which statement of the user's corrects which earlier one.
+
+It knows values, topics and the words of a correction. It must never drop a statement: it only tells what is no longer
+in force. It is careful, since a rule that is wrongly called superseded is a rule lost: without a word of correction two
+statements must be alike in everything but the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from perdure.kernel.context.checkpoint.cues import corrects
+
+LOOK_BACK = 40
+"""Earlier statements that share a word and are looked at, the newest first; it keeps the search linear."""
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z'’]*|[\u4e00-\u9fff]+")
+_VALUE = re.compile(
+    r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”"
+    r"|(?:[A-Za-z_][\w-]*[./])*[A-Za-z_]*\d[\w.:/-]*\s?%?|\b[a-z]+(?:[._/-][a-z0-9]+)+\b|\b[a-z]+[A-Z]\w+\b"
+)
+_REPLACED = (
+    re.compile(
+        r"\b(?:instead of|rather than|no longer|replac(?:e|es|ing)|not)\s+(?P<old>[^,.;，。；]{2,60})", re.IGNORECASE
+    ),
+    re.compile(
+        r"\b(?:from|chang(?:e|ed)|switch(?:ed)?|moved?|renamed?)\s+(?P<old>[^,.;]{2,60}?)\s+(?:to|with|into)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:不是|不用|不再用|而不是|别用|从)(?P<old>[^，。；]{1,30}?)(?=，|,|而是|了|改成|改为|换成|换到|改用|。|$)"
+    ),
+)
+_REVOKED = re.compile(
+    r"\b(?:no longer|any ?more|forget (?:about|what|the|that)|scratch (?:that|the)|ignore (?:what|the|my)|"
+    r"never mind|drop the|"
+    r"lift(?:ed)?|no need)\b|不再|不用再|取消|作废|不需要再|算了",
+    re.IGNORECASE,
+)
+_EMPTY = frozenset(
+    (
+        "a", "an", "the", "this", "that", "these", "those", "it", "its",
+        "is", "are", "was", "were", "be", "been", "to", "of", "in",
+        "on", "at", "by", "for", "from", "with", "as", "and", "or",
+        "but", "so", "if", "then", "than", "not", "no", "do", "does",
+        "did", "don't", "dont", "will", "would", "should", "must", "can", "could",
+        "may", "might", "shall", "have", "has", "had", "i", "you", "we",
+        "he", "she", "they", "me", "us", "my", "your", "our", "their",
+        "please", "now", "instead", "actually", "use", "using", "used", "make", "made",
+        "let", "just", "also", "only", "always", "never", "any", "all", "every",
+        "each", "new", "old", "one", "want", "need", "like", "get", "set",
+        "keep", "go", "change", "changed", "switch", "switched", "correction", "wait", "sorry",
+        "rather", "longer",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A passage that may correct or be corrected."""
+
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """The index of a statement that is no longer in force, and the index of the one that holds instead."""
+
+    old: int
+    new: int
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read out of one statement."""
+
+    words: frozenset[str]
+    values: frozenset[str]
+    negated: bool
+    corrects: bool
+    revokes: bool
+    replaced: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Index:
+    """Which statements hold a word or a value, in order."""
+
+    by_word: dict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
+    by_shape: dict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
+
+
+def corrections(statements: Iterable[Statement], *, settled: int = 0) -> Iterator[Correction]:
+    """What each statement corrects, in order. The first `settled` ones correct nothing: that was found earlier."""
+    given = tuple(statements)
+    reads: list[_Read] = []
+    index = _Index()
+    gone: set[int] = set()
+    for position, statement in enumerate(given):
+        read = _read(statement.text)
+        if position >= settled:
+            for old in _corrected(read, index, reads):
+                if old not in gone and given[old].message_id != statement.message_id:
+                    gone.add(old)
+                    yield Correction(old=old, new=position)
+        reads.append(read)
+        for word in read.words:
+            index.by_word[word].append(position)
+        for value in read.values:
+            index.by_shape[_shape(value)].append(position)
+
+
+def _corrected(new: _Read, index: _Index, reads: list[_Read]) -> Iterator[int]:
+    if not (new.values or new.replaced or new.revokes):
+        return
+    for position in _candidates(new, index):
+        if _is_corrected(reads[position], new):
+            yield position
+            if not new.replaced and not new.revokes:
+                return
+    if new.corrects and new.values and len(new.words) <= 1:
+        yield from _latest_alike(new, index, reads)
+
+
+def _candidates(new: _Read, index: _Index) -> list[int]:
+    found: set[int] = set()
+    for word in new.words:
+        found.update(index.by_word.get(word, ())[-LOOK_BACK:])
+    for value in new.values | frozenset(new.replaced):
+        found.update(index.by_shape.get(_shape(value), ())[-LOOK_BACK:])
+    return sorted(found, reverse=True)
+
+
+def _is_corrected(old: _Read, new: _Read) -> bool:
+    shared = old.words & new.words
+    if (
+        any(_holds(old, phrase) for phrase in new.replaced)
+        and (shared or new.corrects)
+        and not new.values <= old.values
+    ):
+        return True
+    if new.revokes and old.words and len(shared) >= max(1, (len(old.words) + 1) // 2):
+        return True
+    if not _values_differ(old, new):
+        return False
+    if new.corrects:
+        return len(shared) >= max(1, min(len(old.words), len(new.words)) // 2)
+    return len(shared) >= 2 and old.negated == new.negated and len(shared) / len(old.words | new.words) >= 0.75
+
+
+def _latest_alike(new: _Read, index: _Index, reads: list[_Read]) -> Iterator[int]:
+    """A bare "no, 9090 instead" speaks of the newest value of its shape."""
+    shapes = [positions[-1] for value in new.values if (positions := index.by_shape.get(_shape(value)))]
+    if shapes and _values_differ(reads[max(shapes)], new):
+        yield max(shapes)
+
+
+def _values_differ(old: _Read, new: _Read) -> bool:
+    """Whether both name a value of one shape, and not the same."""
+    fresh, stale = new.values - old.values, old.values - new.values
+    return bool({_shape(value) for value in fresh} & {_shape(value) for value in stale})
+
+
+def _holds(old: _Read, phrase: str) -> bool:
+    """Whether a statement names what another one calls replaced."""
+    replaced = _read_parts(phrase)
+    if replaced[1]:
+        return replaced[1] <= old.values
+    return bool(replaced[0]) and replaced[0] <= old.words
+
+
+def _read(text: str) -> _Read:
+    words, values = _read_parts(text)
+    replaced = tuple(match["old"].strip() for pattern in _REPLACED for match in pattern.finditer(text))
+    dropped = {value for phrase in replaced for value in _read_parts(phrase)[1]}
+    return _Read(
+        words=words,
+        values=(values - dropped) or values,
+        negated=re.search(r"\b(?:never|not|no|don['’]?t)\b|不|别|禁止", text, re.IGNORECASE) is not None,
+        corrects=corrects(text),
+        revokes=_REVOKED.search(text) is not None,
+        replaced=replaced,
+    )
+
+
+def _read_parts(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    values = frozenset(match.group().strip('`"“” .:,').lower() for match in _VALUE.finditer(text))
+    return frozenset(_words(_VALUE.sub(" ", text))), values - {""}
+
+
+def _words(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(text):
+        word = match.group().lower()
+        if "\u4e00" <= word[0] <= "\u9fff":
+            yield from (word[at : at + 2] for at in range(len(word) - 1))
+        elif word not in _EMPTY and len(word) > 1:
+            yield word.removesuffix("s") if len(word) > 3 else word
+
+
+def _shape(value: str) -> str:
+    """What kind of value it is: two values of one shape can stand for one another."""
+    if re.fullmatch(r"[\d.,]+", value):
+        return "number"
+    if re.search(r"\d", value):
+        return "number" if re.fullmatch(r"[\d.,]+\s?(?:%|[a-z]{1,4})", value) else re.sub(r"\d+", "0", value)
+    return "name"
