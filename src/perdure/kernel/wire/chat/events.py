@@ -5,11 +5,13 @@ It knows the order of chunks. It must never cut text into pieces for effect: eac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from perdure.kernel.messages import Json, JsonObject, Response
 from perdure.kernel.wire.chat.response import encode_response
 
 
-def encode_events(response: Response) -> tuple[JsonObject, ...]:
+def encode_events(response: Response) -> Iterator[JsonObject]:
     """The chunks of a response; a stream decoder makes the same response of them. The caller ends with `[DONE]`.
 
     Usage comes last and in a chunk of its own, with no choices, as OpenAI sends it.
@@ -27,11 +29,11 @@ def encode_events(response: Response) -> tuple[JsonObject, ...]:
         frame["object"] = "chat.completion.chunk"
     early: JsonObject = {key: value if key in ("index", "message") else None for key, value in whole.items()}
     fields = _fields(message if isinstance(message, dict) else JsonObject())
-    events = [_chunk(frame, early, {name: value}) for name, value in fields]
-    events.append(_chunk(frame, whole, {}))
+    for name, value in fields:
+        yield _chunk(frame, early, {name: value})
+    yield _chunk(frame, whole, {})
     if isinstance(body.get("usage"), dict):
-        events.append({**frame, "choices": [], "usage": body["usage"]})
-    return tuple(events)
+        yield {**frame, "choices": [], "usage": body["usage"]}
 
 
 def _chunk(frame: JsonObject, choice: JsonObject, delta: JsonObject) -> JsonObject:

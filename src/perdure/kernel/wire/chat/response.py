@@ -27,7 +27,7 @@ _FINISH_REASONS = {
 
 
 def decode_response(body: JsonObject) -> Response:
-    """The values of a response; its message has the response's own id.
+    """The values of a response.
 
     Raises:
         InvalidMessage: no choice with a message.
@@ -37,8 +37,8 @@ def decode_response(body: JsonObject) -> Response:
             pass
         case other:
             raise InvalidMessage(f"`choices` of a response ({kind_of(other)}) has no first choice with a message")
-    name, model, usage = body.get("id"), body.get("model"), body.get("usage")
-    decoded = decode_message(given, name if isinstance(name, str) and name else "m0")
+    model, usage = body.get("model"), body.get("usage")
+    decoded = decode_message(given, "m0")
     if decoded.role != "assistant":
         raise InvalidMessage(f"the message of a response has the role {given.get('role')!r}; `assistant` is needed")
     reason = choice.get("finish_reason")
@@ -104,8 +104,9 @@ def _translated(response: Response, item: JsonObject) -> JsonObject:
     message = response.message
     reason = message.stop_reason or "stop"
     choice: Json = {"index": 0, "message": item, "finish_reason": _finish_reason(reason, item)}
+    name = str(response.params.get("id") or message.id)
     body: JsonObject = {
-        "id": message.id,
+        "id": name,
         "object": "chat.completion",
         "created": int(message.time or 0),
         "model": message.model or "",

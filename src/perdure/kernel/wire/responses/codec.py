@@ -5,7 +5,7 @@ It knows which function does what. It must never hold a rule of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from perdure.kernel.messages import (
@@ -57,7 +57,7 @@ class ResponsesCodec:
         """The canonical body of a response."""
         return encode_json(encode_response(response))
 
-    def encode_events(self, response: Response) -> tuple[JsonObject, ...]:
+    def encode_events(self, response: Response) -> Iterator[JsonObject]:
         """A whole response as the events of a stream, for a client that asked for one."""
         return encode_events(response)
 

@@ -14,24 +14,26 @@ from perdure.kernel.wire.responses.response import encode_response
 _ENDS = {"incomplete": "response.incomplete", "failed": "response.failed"}
 
 
-def encode_events(response: Response) -> tuple[JsonObject, ...]:
+def encode_events(response: Response) -> Iterator[JsonObject]:
     """The events of a response, numbered; a stream decoder makes the same response of them.
 
     Raises:
         UntranslatableBlock: a block that has no form in this dialect.
     """
     body = encode_response(response)
+    for number, event in enumerate(_events(body)):
+        yield {**event, "sequence_number": number}
+
+
+def _events(body: JsonObject) -> Iterator[JsonObject]:
     output = body["output"]
     begun: JsonObject = {**body, "status": "in_progress", "output": []}
-    events: list[JsonObject] = [
-        {"type": "response.created", "response": begun},
-        {"type": "response.in_progress", "response": begun},
-    ]
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(output if isinstance(output, list) else []):
         if isinstance(item, dict):
-            events.extend(_item_events(index, item))
-    events.append({"type": _ENDS.get(str(body.get("status")), "response.completed"), "response": body})
-    return tuple({**event, "sequence_number": number} for number, event in enumerate(events))
+            yield from _item_events(index, item)
+    yield {"type": _ENDS.get(str(body.get("status")), "response.completed"), "response": body}
 
 
 def _item_events(index: int, item: JsonObject) -> Iterator[JsonObject]:

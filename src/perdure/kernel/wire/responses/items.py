@@ -21,8 +21,15 @@ from perdure.kernel.messages import (
     extra_of,
     lay_out,
 )
-from perdure.kernel.wire.openai import belongs, decode_arguments, encode_arguments, mark_error, mark_first, type_of
-from perdure.kernel.wire.responses.parts import DIALECT, decode_part, encode_part, is_part_kind, untranslatable
+from perdure.kernel.wire.openai import belongs, decode_arguments, encode_arguments, mark_error, mark_first
+from perdure.kernel.wire.responses.parts import (
+    DIALECT,
+    decode_part,
+    encode_part,
+    is_part_kind,
+    kind_unless_told,
+    untranslatable,
+)
 
 
 def decode_item(item: JsonObject) -> Block:
@@ -153,7 +160,7 @@ def _result(item: JsonObject, known: tuple[str, ...]) -> ToolResult | None:
 
 def _encode_result(result: ToolResult) -> JsonObject:
     known: JsonObject = {
-        "type": type_of(result.extra, DIALECT, "function_call_output"),
+        **kind_unless_told("function_call_output", result.extra),
         "call_id": result.tool_use_id,
         "output": _encode_output(result),
     }

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import UntranslatableBlock
 from perdure.kernel.messages import Block, Document, Extra, Image, Json, JsonObject, Text, Unknown, extra_of, lay_out
-from perdure.kernel.wire.openai import address_of, belongs, source_of, title_of, type_of
+from perdure.kernel.wire.openai import address_of, belongs, source_of, title_of
 
 DIALECT: Literal["responses"] = "responses"
 
@@ -63,7 +63,7 @@ def encode_part(block: Block, usual: TextKind) -> JsonObject:
     """
     match block:
         case Text(text=text, extra=extra):
-            part = lay_out({"type": type_of(extra, DIALECT, usual), "text": text}, extra, DIALECT)
+            part = lay_out(kind_unless_told(usual, extra) | {"text": text}, extra, DIALECT)
             part.pop(ITEM, None)
             return part
         case Image():
@@ -74,6 +74,12 @@ def encode_part(block: Block, usual: TextKind) -> JsonObject:
             return raw
         case _:
             raise untranslatable(block)
+
+
+def kind_unless_told(usual: str, extra: Extra | None) -> JsonObject:
+    """The `type` of a value whose `Extra` tells no other, which then has its own place."""
+    told = extra is not None and extra.dialect == DIALECT and extra.get("type") is not None
+    return {} if told else {"type": usual}
 
 
 def untranslatable(block: Block) -> UntranslatableBlock:

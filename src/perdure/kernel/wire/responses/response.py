@@ -26,7 +26,7 @@ _ID_PREFIXES = {"message": "msg", "function_call": "fc", "custom_tool_call": "ct
 
 
 def decode_response(body: JsonObject) -> Response:
-    """The values of a response; its message has the response's own id.
+    """The values of a response.
 
     Raises:
         InvalidMessage: no list of output items.
@@ -37,7 +37,7 @@ def decode_response(body: JsonObject) -> Response:
     items = [item for item in output if isinstance(item, dict)]
     if len(items) != len(output):
         raise InvalidMessage("an item of `output` is no object")
-    name, model, usage = body.get("id"), body.get("model"), body.get("usage")
+    model, usage = body.get("model"), body.get("usage")
     typed = {"output"}
     if isinstance(model, str):
         typed.add("model")
@@ -45,7 +45,7 @@ def decode_response(body: JsonObject) -> Response:
         typed.add("usage")
     return Response(
         message=Message(
-            id=name if isinstance(name, str) and name else "m0",
+            id="m0",
             role="assistant",
             content=decode_output(items),
             provenance="assistant",
@@ -108,15 +108,16 @@ def _stop_reason(body: JsonObject) -> str | None:
 def _translated(response: Response, output: list[Json]) -> JsonObject:
     message = response.message
     reason = _CUT_SHORT.get(message.stop_reason or "")
+    name = str(response.params.get("id") or message.id)
     body: JsonObject = {
-        "id": message.id,
+        "id": name,
         "object": "response",
         "created_at": int(message.time or 0),
         "status": "incomplete" if reason else "completed",
         "error": None,
         "incomplete_details": {"reason": reason} if reason else None,
         "model": message.model or "",
-        "output": [_named(item, message.id, place) for place, item in enumerate(cast("list[JsonObject]", output))],
+        "output": [_named(item, name, place) for place, item in enumerate(cast("list[JsonObject]", output))],
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],
