@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.kernel.cache import Head, PrefixChain, chain_of
+from perdure.kernel.errors import UserError
 from perdure.kernel.messages import (
     Block,
     Extra,
@@ -230,6 +231,11 @@ def test_given_counts_replace_estimates_and_nothing_else() -> None:
     assert hashes(chain) == hashes(counted)
     assert [100, 120, 123, 127, 177, 183] == [counted.tokens_through(at) for at in range(6)]
     assert 183 == counted.tokens
+
+
+def test_counts_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(UserError, match="4 positions, and 3 counts"):
+        PrefixChain(HEAD).counted([1, 2, 3])
 
 
 def test_a_request_is_chained_whole() -> None:

@@ -161,7 +161,7 @@ MODELS = st.sampled_from([CLAUDE, lookup("claude-opus-4-6"), lookup("claude-sonn
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     system = draw(st.lists(SIZES.map(lambda size: Text(text="s" * size)), max_size=4))
-    contents = draw(st.lists(st.lists(BLOCKS, min_size=1, max_size=8), max_size=6))
+    contents = draw(st.lists(st.lists(BLOCKS, min_size=1, max_size=6), max_size=4))
     messages = [message(f"m{index}", *content) for index, content in enumerate(contents)]
     count = len(messages)
     return Case(

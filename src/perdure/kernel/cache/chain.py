@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from perdure.kernel.cache.content import DIGEST, Seen, digest_of, seen_in, seen_system, seen_tool
+from perdure.kernel.errors import UserError
 from perdure.kernel.messages import Json, JsonObject, Mark, Message, Request, Text, Tool, Ttl, Unknown
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import TOOL_PROMPT, UNCALIBRATED, Calibration, tokens_of
@@ -76,9 +77,15 @@ class PrefixChain:
         return (self if common == self._count else self.cut(common)).then(messages[common:])
 
     def counted(self, tokens: Sequence[int]) -> PrefixChain:
-        """The same chain with given tokens for each position, such as a provider's own counts."""
+        """The same chain with given tokens for each position, such as a provider's own counts.
+
+        Raises:
+            UserError: not one count for each position.
+        """
+        if len(tokens) != self._length:
+            raise UserError(f"the chain has {self._length} positions, and {len(tokens)} counts were given")
         store = self._store.fork(self._count)
-        store.ends = list(accumulate(tokens[: self._length], initial=0))
+        store.ends = list(accumulate(tokens, initial=0))
         return self._on(store, self._count)
 
     def __len__(self) -> int:
