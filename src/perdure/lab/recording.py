@@ -15,7 +15,7 @@ class Asked:
     """One model request that the session really made."""
 
     at: int
-    """It carried what the session had by then: the first `at` messages of the transcript, and its answer is the next."""
+    """It carried what the session had by then: the first `at` messages of the transcript; its answer is the next."""
     time: float | None
     """When it was made, in seconds since the epoch: the time of the newest message that it carried, or better."""
     usage: Usage | None = None
@@ -45,7 +45,7 @@ class Recording:
     format: str
     """Such as `claude-code`, `codex`, `pi`."""
     transcript: Transcript
-    """Every message that the session ever had, those that its harness compacted away included, without its summaries."""
+    """Every message that the session ever had, those that its harness folded away included, without its summaries."""
     asked: tuple[Asked, ...]
     """In order."""
     model: str | None = None

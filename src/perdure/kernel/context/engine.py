@@ -44,7 +44,7 @@ from perdure.kernel.context.strategies.full_summary import FullSummary
 from perdure.kernel.context.strategies.light_trim import LightTrim
 from perdure.kernel.context.strategies.session_memory import SessionMemoryFold
 from perdure.kernel.context.strategies.tool_results import ToolResults
-from perdure.kernel.context.work import Work
+from perdure.kernel.context.work import Book, Work
 from perdure.kernel.errors import RevertRefused
 from perdure.kernel.messages import RedactedThinking, Text, Thinking, Tool, Transcript, Unknown
 from perdure.kernel.models import ModelProfile
@@ -87,7 +87,7 @@ class Engine:
         self.ladder = ladder or Ladder()
         self.pins: tuple[str, ...] = ()
         """Statements of the user's that every checkpoint carries first."""
-        self._ledger = ledger or Ledger()
+        self._book = Book(ledger or Ledger())
         self._gauge = Gauge(profile, overhead)
         self._renderer = Renderer()
         self._frontier: tuple[object, int] | None = None
@@ -102,7 +102,7 @@ class Engine:
     @property
     def ledger(self) -> Ledger:
         """Every edit made so far."""
-        return self._ledger
+        return self._book.ledger
 
     def project(self, transcript: Transcript, now: float | None) -> Projecting:
         """What to send as the next request. To be called before every model call.
@@ -174,7 +174,7 @@ class Engine:
 
     def sync(self, transcript: Transcript, ledger: Ledger) -> View:
         """Take over a session as it was stored: after a restore, a fork or a rewind."""
-        self._ledger = ledger
+        self._book = Book(ledger)
         self._gauge = Gauge(self._gauge.profile, self._gauge.overhead)
         self._renderer = Renderer()
         self._frontier, self._last, self._last_entry = None, None, None
@@ -188,7 +188,7 @@ class Engine:
             RevertRefused: no such edit, or the view would not fit with it.
         """
         work = self._work(transcript, now, "project")
-        if self._ledger.find(edit_id) is None:
+        if self.ledger.find(edit_id) is None:
             raise RevertRefused(f"there is no edit {edit_id!r}; the loss report lists those that there are")
         undo = Revert(id=f"e{len(work.ledger)}", reason=work.reason("asked", "asked"), edit_id=edit_id)
         trial = Gauge(work.profile, self._gauge.overhead)
@@ -215,7 +215,6 @@ class Engine:
             rewritten=work.usage.tokens,
         )
         yield from work.enforce((change,), (), None)
-        self._ledger = work.ledger
         self._gauge = Gauge(profile, overhead)
         return self._result(self._work(transcript, now, "project"))
 
@@ -247,7 +246,7 @@ class Engine:
         work = Work(
             transcript,
             now,
-            ledger=self._ledger,
+            book=self._book,
             gauge=self._gauge,
             renderer=self._renderer,
             settings=self.settings,
@@ -332,7 +331,6 @@ class Engine:
         return result
 
     def _result(self, work: Work) -> Projection:
-        self._ledger = work.ledger
         notes = list(work.notes)
         if _needs_drop_block(work):
             notes.append("drop_block_needed")

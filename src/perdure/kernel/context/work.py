@@ -24,6 +24,15 @@ from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import Estimate
 
 
+class Book:
+    """Where an engine keeps its ledger: what is durable is in it at once, also when the call that made it fails."""
+
+    __slots__ = ("ledger",)
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+
 class Work:
     """One call of an entry on one session."""
 
@@ -32,13 +41,12 @@ class Work:
         transcript: Transcript,
         now: float | None,
         *,
-        ledger: Ledger,
+        book: Book,
         gauge: Gauge,
         renderer: Renderer,
         settings: Settings,
     ) -> None:
         self.transcript = transcript
-        self.ledger = ledger
         self.gauge = gauge
         self.settings = settings
         self.now = now
@@ -50,14 +58,20 @@ class Work:
         self.folded = 0
         """Messages that new checkpoints folded."""
         self.split_turn = False
+        self._book = book
         self._renderer = renderer
-        gauge.follow(transcript, ledger)
-        self.view: View = renderer.view(transcript, ledger)
+        gauge.follow(transcript, book.ledger)
+        self.view: View = renderer.view(transcript, book.ledger)
         self.limits: Limits | None = self._limits()
         self.steps: list[Step] = []
         self.lost: list[Lost] = []
         self.notes: list[Note] = []
         self.made: list[Edit] = []
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every edit made so far."""
+        return self._book.ledger
 
     @property
     def profile(self) -> ModelProfile:
@@ -162,7 +176,7 @@ class Work:
 
     def adopt(self, edits: Sequence[Edit]) -> None:
         """Put edits that are durable into the ledger, and render anew."""
-        self.ledger = self.ledger.append(*edits)
+        self._book.ledger = self.ledger.append(*edits)
         self.made += edits
         self.gauge.follow(self.transcript, self.ledger)
         self.view = self._renderer.view(self.transcript, self.ledger)

@@ -7,7 +7,7 @@ weight, is kept with it, so that a long history costs nothing twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeVar, cast
 
 from perdure.kernel.messages.blocks import Block, Text, ToolResult, ToolUse
@@ -102,6 +102,13 @@ class Message:
         object.__setattr__(self, "_encoding", made)
         object.__setattr__(self, "_dialect", dialect)
         return made
+
+    def counted(self, usage: Usage | None) -> Message:
+        """The same message with another count of the provider's. What is derived from its content stays with it."""
+        other = replace(self, usage=usage)
+        if self._kept is not _NOTHING:
+            object.__setattr__(other, "_kept", self._kept)
+        return other
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
