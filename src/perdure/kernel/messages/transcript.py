@@ -63,8 +63,10 @@ class Transcript(Sequence[Message]):
     def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
     def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
         if isinstance(index, slice):
+            held = self._store.messages
             start, stop, step = index.indices(self._length)
-            return tuple(self._store.messages[start:stop:step])
+            # A stop of -1 ends a backward range before the first message; in a slice it would mean the last one.
+            return tuple(held[start:stop] if step == 1 else [held[at] for at in range(start, stop, step)])
         if index < 0:
             index += self._length
         if not 0 <= index < self._length:
