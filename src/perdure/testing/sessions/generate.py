@@ -134,12 +134,14 @@ class _Writer:
 
     def _work(self) -> tuple[str, list[Call]]:
         number = self._request
-        if number in self._huge:
-            return self.agent.huge(self._huge[number])
-        if number in self._looks:
+        # A special step whose turn came while the agent reported is made up for.
+        if self._huge and number >= self._huge[0][0]:
+            return self.agent.huge(self._huge.pop(0)[1])
+        if self._looks and number >= self._looks[0]:
+            del self._looks[0]
             return self.agent.look()
         left = max(1, self._scenario.requests - number)
-        planned = sum(size for place, size in self._huge.items() if place > number)
+        planned = sum(size for _, size in self._huge)
         share = max(0, self._bytes_left - planned) // left
         return self.agent.step(share * self.dice.pick(_FACTORS) // 10)
 
@@ -283,19 +285,19 @@ def _spread(dice: Dice, count: int, requests: int) -> list[int]:
     if not count:
         return []
     step = max(1, requests // count)
-    return [place * step + dice.below(step) for place in range(min(count, requests))]
+    return [place * step + dice.below(max(1, step // 2)) for place in range(min(count, requests))]
 
 
-def _huge_sizes(dice: Dice, scenario: Scenario) -> dict[int, int]:
-    """Bytes of the huge outputs, by request. Together they take at most half of the session."""
+def _huge_sizes(dice: Dice, scenario: Scenario) -> list[tuple[int, int]]:
+    """The requests with huge outputs, and their bytes. Together they take at most half of the session."""
     places = _spread(dice, int(scenario.requests * scenario.huge_share), scenario.requests)
     most = scenario.huge_tokens
-    sizes: dict[int, int] = {}
+    sizes: list[tuple[int, int]] = []
     left = scenario.tokens // 2
     for place in places:
         # Most are near the lower end: the square of an even draw.
         tokens = min(10_000, most) + max(0, most - 10_000) * dice.below(101) ** 2 // 10_000
         if tokens <= left:
-            sizes[place] = tokens * 3
+            sizes.append((place, tokens * 3))
             left -= tokens
     return sizes
