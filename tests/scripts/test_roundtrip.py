@@ -1,3 +1,5 @@
+"""The script that takes recorded sessions round finds every format, and fails where something differs."""
+
 import subprocess
 import sys
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""One value has one encoding, and what is no JSON is refused with its place."""
+
 import math
 
 import pytest

@@ -1,3 +1,5 @@
+"""What a codec does not know goes round in its place."""
+
 from hypothesis import given
 from hypothesis import strategies as st
 

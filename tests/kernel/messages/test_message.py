@@ -1,3 +1,5 @@
+"""A message is frozen, keeps what is derived from it, and tells what its user typed."""
+
 import pickle
 from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, fields, replace

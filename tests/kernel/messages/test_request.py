@@ -1,3 +1,5 @@
+"""Tools keep their encodings and say whether they are deferred."""
+
 import pytest
 
 from perdure.kernel.messages import Extra, Json, Tool

@@ -1,3 +1,5 @@
+"""A transcript only grows: branches, failed appends and ranges leave every older value as it was."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

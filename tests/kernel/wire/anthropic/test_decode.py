@@ -1,3 +1,5 @@
+"""Wire objects of the Messages API become values, and what cannot be one is refused with its place."""
+
 from typing import TypeAlias
 
 import pytest

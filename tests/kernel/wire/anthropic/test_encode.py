@@ -1,3 +1,5 @@
+"""Values become bytes of the Messages API, marks stand in their place, and what has no form is refused."""
+
 from dataclasses import replace
 
 import pytest

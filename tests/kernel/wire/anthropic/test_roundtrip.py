@@ -1,3 +1,5 @@
+"""Whatever comes from the Messages API leaves with the same bytes, unknown and odd parts included."""
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,3 +1,5 @@
+"""A stream tells what the same response says without streaming."""
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
