@@ -60,8 +60,8 @@ out those for which there is nothing:
 Under Done stands only what a tool result shows to have succeeded; end such a point with the ids of those calls in \
 square brackets, where you can see them. What was tried and not confirmed is in progress. What was cancelled or \
 finished is no next step. Constraints are those that the user stated, none besides. Name files, commands, values and \
-errors exactly as they occur; what you are not sure of, leave out. Quote sparingly, and only word for word. The user's own \
-statements, the todo list and the lists of files are kept elsewhere: do not repeat them."""
+errors exactly as they occur; what you are not sure of, leave out. Quote sparingly, and only word for word. The user's \
+own statements, the todo list and the lists of files are kept elsewhere: do not repeat them."""
 
 _UPDATE = """\
 An earlier summary is {where}. Bring it up to date: keep what still holds, move to Done what is now shown done, \

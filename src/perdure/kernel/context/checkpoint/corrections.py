@@ -11,23 +11,40 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from perdure.kernel.context.checkpoint.cues import corrects
 
-LOOK_BACK = 40
+LOOK_BACK = 16
 """Earlier statements that share a word and are looked at, the newest first; it keeps the search linear."""
+
+LONGEST_CORRECTION = 240
+"""Characters; who corrects something says so briefly, and reports of a change are long."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’]*|[\u4e00-\u9fff]+")
 _VALUE = re.compile(
-    r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”"
-    r"|(?:[A-Za-z_][\w-]*[./])*[A-Za-z_]*\d[\w.:/-]*\s?%?|\b[a-z]+(?:[._/-][a-z0-9]+)+\b|\b[a-z]+[A-Z]\w+\b"
+    r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|「[^」\n]{1,80}」"
+    r"|[\w.+-]+@[\w.-]+|(?:[A-Za-z_][\w-]*[./-])*[A-Za-z_]*\d[\w.:/-]*\s?%?"
+    r"|[一二两三四五六七八九十百千万]+(?=秒|分钟|小时|天|周|个|次|条|行|位|页|台|份|倍)"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|"
+    r"hundred)\b",
+    re.IGNORECASE,
 )
+_NUMBER = re.compile(
+    r"[\d.,]+\s?(?:%|[a-z]{1,4})?|[一二两三四五六七八九十百千万]+|[a-z]+(?:teen|ty)|two|three|four|five|six|"
+    r"seven|eight|nine|ten"
+)
+_DIGITS = re.compile(r"\d+")
+_LETTERS = re.compile(r"[a-z]+")
 _REPLACED = (
     re.compile(
-        r"\b(?:instead of|rather than|no longer|replac(?:e|es|ing)|not)\s+(?P<old>[^,.;，。；]{2,60})", re.IGNORECASE
+        r"\b(?:instead of|rather than|no longer|replac(?:e|es|ing)|not(?= .{2,60}\bbut\b))"
+        r"\s+(?P<old>(?:[^,.;，。；]|\.(?=\S)){2,60})",
+        re.IGNORECASE,
     ),
     re.compile(
-        r"\b(?:from|chang(?:e|ed)|switch(?:ed)?|moved?|renamed?)\s+(?P<old>[^,.;]{2,60}?)\s+(?:to|with|into)\b",
+        r"\b(?:from|chang(?:e|ed)(?! of)|switch(?:ed)?|moved?|renamed?)\s+(?P<old>(?:[^,.;]|"
+        r"\.(?=\S)){2,60}?)\s+(?:to|with|into)\b",
         re.IGNORECASE,
     ),
     re.compile(
@@ -80,6 +97,7 @@ class _Read:
 
     words: frozenset[str]
     values: frozenset[str]
+    shapes: frozenset[str]
     negated: bool
     corrects: bool
     revokes: bool
@@ -93,25 +111,35 @@ class _Index:
     by_word: dict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
     by_shape: dict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
 
+    def add(self, position: int, read: _Read) -> None:
+        for word in read.words:
+            self.by_word[word].append(position)
+        for shape in read.shapes:
+            self.by_shape[shape].append(position)
+
 
 def corrections(statements: Iterable[Statement], *, settled: int = 0) -> Iterator[Correction]:
     """What each statement corrects, in order. The first `settled` ones correct nothing: that was found earlier."""
-    given = tuple(statements)
     reads: list[_Read] = []
     index = _Index()
     gone: set[int] = set()
-    for position, statement in enumerate(given):
-        read = _read(statement.text)
-        if position >= settled:
-            for old in _corrected(read, index, reads):
-                if old not in gone and given[old].message_id != statement.message_id:
+    for _, message in groupby(enumerate(statements), key=lambda numbered: numbered[1].message_id):
+        first = len(reads)
+        for position, statement in message:
+            read = _read(statement.text)
+            reads.append(read)
+            may_correct = position >= settled and _is_spoken(statement.text)
+            for old in _corrected(read, index, reads) if may_correct else ():
+                if old not in gone:
                     gone.add(old)
                     yield Correction(old=old, new=position)
-        reads.append(read)
-        for word in read.words:
-            index.by_word[word].append(position)
-        for value in read.values:
-            index.by_shape[_shape(value)].append(position)
+        for position in range(first, len(reads)):
+            index.add(position, reads[position])
+
+
+def _is_spoken(text: str) -> bool:
+    """Whether it is a plain sentence: an item of a list, a heading or a long report tells of changes and makes none."""
+    return len(text) <= LONGEST_CORRECTION and (text[0].isalnum() or text[0] in "\"'`“「")
 
 
 def _corrected(new: _Read, index: _Index, reads: list[_Read]) -> Iterator[int]:
@@ -130,20 +158,20 @@ def _candidates(new: _Read, index: _Index) -> list[int]:
     found: set[int] = set()
     for word in new.words:
         found.update(index.by_word.get(word, ())[-LOOK_BACK:])
-    for value in new.values | frozenset(new.replaced):
-        found.update(index.by_shape.get(_shape(value), ())[-LOOK_BACK:])
+    for shape in new.shapes:
+        found.update(index.by_shape.get(shape, ())[-LOOK_BACK:])
+    for phrase in new.replaced:
+        words, values = _read_parts(phrase)
+        for part in (*words, *map(_shape, values)):
+            found.update((*index.by_word.get(part, ())[-LOOK_BACK:], *index.by_shape.get(part, ())[-LOOK_BACK:]))
     return sorted(found, reverse=True)
 
 
 def _is_corrected(old: _Read, new: _Read) -> bool:
     shared = old.words & new.words
-    if (
-        any(_holds(old, phrase) for phrase in new.replaced)
-        and (shared or new.corrects)
-        and not new.values <= old.values
-    ):
+    if any(_is_replaced(old, phrase, shared) for phrase in new.replaced):
         return True
-    if new.revokes and old.words and len(shared) >= max(1, (len(old.words) + 1) // 2):
+    if new.revokes and shared and len(shared) * 5 >= len(old.words) * 3:
         return True
     if not _values_differ(old, new):
         return False
@@ -154,32 +182,38 @@ def _is_corrected(old: _Read, new: _Read) -> bool:
 
 def _latest_alike(new: _Read, index: _Index, reads: list[_Read]) -> Iterator[int]:
     """A bare "no, 9090 instead" speaks of the newest value of its shape."""
-    shapes = [positions[-1] for value in new.values if (positions := index.by_shape.get(_shape(value)))]
+    shapes = [positions[-1] for shape in new.shapes if (positions := index.by_shape.get(shape))]
     if shapes and _values_differ(reads[max(shapes)], new):
         yield max(shapes)
 
 
 def _values_differ(old: _Read, new: _Read) -> bool:
     """Whether both name a value of one shape, and not the same."""
-    fresh, stale = new.values - old.values, old.values - new.values
-    return bool({_shape(value) for value in fresh} & {_shape(value) for value in stale})
+    if old.shapes.isdisjoint(new.shapes):
+        return False
+    fresh, stale = new.values - old.values, old.values if new.negated else old.values - new.values
+    return not {_shape(value) for value in fresh}.isdisjoint(_shape(value) for value in stale)
 
 
-def _holds(old: _Read, phrase: str) -> bool:
-    """Whether a statement names what another one calls replaced."""
-    replaced = _read_parts(phrase)
-    if replaced[1]:
-        return replaced[1] <= old.values
-    return bool(replaced[0]) and replaced[0] <= old.words
+def _is_replaced(old: _Read, phrase: str, shared: frozenset[str]) -> bool:
+    """Whether a statement is about what another one calls replaced: it names it, and little else or a shared topic."""
+    words, values = _read_parts(phrase)
+    if values:
+        return values <= old.values
+    if not words:
+        return False
+    return words <= old.words and (bool(shared - words) or len(old.words - words) <= 1)
 
 
 def _read(text: str) -> _Read:
     words, values = _read_parts(text)
     replaced = tuple(match["old"].strip() for pattern in _REPLACED for match in pattern.finditer(text))
     dropped = {value for phrase in replaced for value in _read_parts(phrase)[1]}
+    values = (values - dropped) or values
     return _Read(
         words=words,
-        values=(values - dropped) or values,
+        values=values,
+        shapes=frozenset(map(_shape, values)),
         negated=re.search(r"\b(?:never|not|no|don['’]?t)\b|不|别|禁止", text, re.IGNORECASE) is not None,
         corrects=corrects(text),
         revokes=_REVOKED.search(text) is not None,
@@ -203,8 +237,6 @@ def _words(text: str) -> Iterator[str]:
 
 def _shape(value: str) -> str:
     """What kind of value it is: two values of one shape can stand for one another."""
-    if re.fullmatch(r"[\d.,]+", value):
+    if _NUMBER.fullmatch(value):
         return "number"
-    if re.search(r"\d", value):
-        return "number" if re.fullmatch(r"[\d.,]+\s?(?:%|[a-z]{1,4})", value) else re.sub(r"\d+", "0", value)
-    return "name"
+    return _LETTERS.sub("a", _DIGITS.sub("0", value)) if _DIGITS.search(value) else "name"

@@ -16,7 +16,7 @@ from perdure.kernel.context.checkpoint.cues import score
 from perdure.kernel.context.checkpoint.document import CheckpointDocument, Done, Narrative, Said
 from perdure.kernel.context.checkpoint.files import uses_of
 from perdure.kernel.context.checkpoint.said import Spoken
-from perdure.kernel.context.checkpoint.sentences import passages
+from perdure.kernel.context.checkpoint.sentences import Passage, passages
 from perdure.kernel.messages import Message, Text
 
 T = TypeVar("T")
@@ -45,13 +45,13 @@ _ERROR = re.compile(
     re.MULTILINE,
 )
 _DECISION = re.compile(
-    r"\b(?:i(?:['’]ll| will| have|['’]ve)? (?:decided?|chose|choose|go with|went with|use|used|keep|kept|opt)|"
-    r"we(?:['’]ll| will) (?:use|keep)|decision|"
-    r"instead of|rather than|because|so that|trade-?off|the (?:cause|reason|root cause|fix|problem|issue) (?:is|"
-    r"was)|turns out)\b|"
-    r"决定|选择|采用|因为|原因是|而不是|改用",
+    r"\b(?:(?:i|we)(?:['’]ll| will|['’]ve| have)? (?:decided?|chose|chosen|go with|went with|opt(?:ed)? for|"
+    r"settled? on|kept)|decision|"
+    r"instead of|rather than|trade-?off|root cause|the fix is|turns out|by design)\b|"
+    r"决定|选择|采用|原因是|而不是|改用",
     re.IGNORECASE,
 )
+_TENTATIVE = re.compile(r"\b(?:let me|maybe|perhaps|likely|might|should i|i bet)\b|[:：?？]$|也许|可能", re.IGNORECASE)
 _PLAN = re.compile(
     r"\b(?:next(?: step| steps)?|i(?:['’]ll| will) (?:now|then|next)|remaining|still (?:need|to do|open)|"
     r"left to do|todo|then i|let me now|plan)\b"
@@ -73,7 +73,7 @@ def extract(
     answers = [*_answers(messages)]
     return Narrative(
         goal=_goal(spoken, before),
-        done=_newest((*before.done, *_done(calls))),
+        done=_newest_done((*before.done, *_done(calls))),
         in_progress=tuple(_in_progress(messages, calls)),
         blocked=_failing(calls),
         decisions=_newest((*before.decisions, *_decisions(answers))),
@@ -116,11 +116,21 @@ def _newest(items: Iterable[T]) -> tuple[T, ...]:
     return tuple([*last][-MOST_OF_A_LIST:])
 
 
+def _newest_done(items: Iterable[Done]) -> tuple[Done, ...]:
+    """The newest items, each text once, with its newest evidence."""
+    last: dict[str, Done] = {}
+    for item in items:
+        last.pop(item.text, None)
+        last[item.text] = item
+    return tuple([*last.values()][-MOST_OF_A_LIST:])
+
+
 def _goal(spoken: Spoken, before: Narrative) -> tuple[str, ...]:
     """The first task that the user stated, and the current one."""
     said = [each for each in spoken.said if each.text.strip()]
     current = next((each for each in reversed(said) if each.message_id == spoken.current), None)
-    first = before.goal[:1] or tuple(_task_of(each) for each in said[:1])
+    weighty = next((each for each in said[:20] if score(each.text) > 0), None)
+    first = before.goal[:1] or tuple(_task_of(each) for each in (weighty,) if each is not None)
     return tuple(dict.fromkeys((*first, *(_task_of(each) for each in (current,) if each is not None))))
 
 
@@ -149,7 +159,7 @@ def _done(calls: Iterable[Call]) -> Iterator[Done]:
 
 def _edited(edited: dict[str, list[str]]) -> Iterator[Done]:
     for path, ids in edited.items():
-        yield Done(text=f"Edited {path}", evidence=tuple(ids[-2:]))
+        yield Done(text=f"Edited {path}", evidence=tuple(ids[-1:]))
 
 
 def _failing(calls: Sequence[Call]) -> tuple[str, ...]:
@@ -169,11 +179,11 @@ def _error(call: Call) -> str:
 
 
 def _in_progress(messages: Sequence[Message], calls: Sequence[Call]) -> Iterator[str]:
-    """Calls without a result, and what the assistant said it was doing in an unfinished last round."""
-    pending = [call for call in calls if call.result is None]
-    for call in pending[-5:]:
+    """The last round: calls that have no result yet, and what the assistant said it was doing."""
+    spoke = next((index for index in range(len(messages) - 1, -1, -1) if messages[index].role == "assistant"), -1)
+    for call in [call for call in calls if call.result is None and call.message_index == spoke][-5:]:
         yield clip(f"Called {call.name} {call.command or call.argument('file_path', 'path')}".strip())
-    last = next((message for message in reversed(messages) if message.role == "assistant"), None)
+    last = messages[spoke] if spoke >= 0 else None
     if last is not None and last.tool_uses:
         said = _text(last)
         if said:
@@ -197,8 +207,13 @@ def _decisions(answers: Iterable[str]) -> Iterator[str]:
         if not _DECISION.search(answer):
             continue
         for passage in passages(answer):
-            if not passage.pasted and len(passage.text) >= 20 and _DECISION.search(passage.text):
+            if _is_decision(passage):
                 yield f'The assistant: "{clip(passage.text)}"'
+
+
+def _is_decision(passage: Passage) -> bool:
+    text = passage.text
+    return not passage.pasted and len(text) >= 20 and bool(_DECISION.search(text)) and not _TENTATIVE.search(text)
 
 
 def _last_plan(answers: Sequence[str]) -> tuple[str, ...]:
