@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perdure.kernel.cache import EMPTY, Bill, PrefixChain, chain_of, plan_marks, price, rolling_mark
+from perdure.kernel.cache import EMPTY, Bill, PrefixChain, chain_of, marks_of, plan_marks, price, rolling_mark
 from perdure.kernel.messages import Mark, Message, Request, Text, Tool, decode_json
 from perdure.kernel.models import ModelProfile, lookup
 from perdure.kernel.wire import ANTHROPIC, CHAT
@@ -45,6 +45,8 @@ class Step:
     marks: tuple[int, ...] | None = None
     """Positions, modulo the length of the prompt; None: as planned. Hours come first: `hours` of them."""
     hours: int = 0
+    automatic: bool = False
+    """Caching is asked for at the top level, too."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,8 @@ def split(bill: Bill) -> Split:
 
 def placed(chain: PrefixChain, step: Step) -> tuple[Mark, ...]:
     places = sorted({place % len(chain) for place in step.marks or ()})
-    return tuple(chain.mark_at(place, "1h" if rank < step.hours else None) for rank, place in enumerate(places))
+    hours = 0 if step.automatic else step.hours  # a mark of an hour on the last block would contradict it
+    return tuple(chain.mark_at(place, "1h" if rank < hours else None) for rank, place in enumerate(places))
 
 
 def anthropic_counts(raw: bytes, factor: float) -> list[int]:
@@ -120,6 +123,8 @@ def both_by_anthropic(steps: Sequence[Step], model: str) -> list[tuple[Split, Sp
         request = (
             replace(request, params=request.params | {"tool_choice": {"type": step.choice}}) if step.tools else request
         )
+        if step.automatic:
+            request = replace(request, params=request.params | {"cache_control": {"type": "ephemeral"}})
         raw = ANTHROPIC.encode_request(request)
         chain = chain_of(request, profile).counted(anthropic_counts(raw, MODELS[model].token_factor))
         marks = placed(chain, step)
@@ -138,7 +143,7 @@ def both_by_anthropic(steps: Sequence[Step], model: str) -> list[tuple[Split, Sp
             written["ephemeral_1h_input_tokens"],
             usage["input_tokens"],
         )
-        bill, cache = price(cache, chain, marks, session.now)
+        bill, cache = price(cache, chain, marks_of(replace(request, marks=marks), chain), session.now)
         compared.append((seen, split(bill)))
     return compared
 
@@ -151,8 +156,9 @@ STEPS = st.builds(
     tools=st.sampled_from([1, 1, 1, 2, 0]),
     system=st.sampled_from(["s", "s", "s", "other"]),
     choice=st.sampled_from(["auto", "auto", "none"]),
-    marks=st.none() | st.lists(st.integers(0, 60), max_size=4).map(tuple),
-    hours=st.integers(0, 2),
+    marks=st.none() | st.lists(st.integers(0, 60), max_size=3).map(tuple),
+    hours=st.integers(0, 1),
+    automatic=st.booleans(),
 )
 
 

@@ -18,9 +18,11 @@ from perdure.kernel.messages import (
     Mark,
     Message,
     Request,
+    ServerToolResult,
     Text,
     Thinking,
     Tool,
+    ToolReference,
     ToolResult,
     ToolUse,
 )
@@ -127,6 +129,27 @@ def test_deferred_tools_are_not_part_of_the_prefix() -> None:
     without = replace(HEAD, tools=(READ, GREP))
 
     assert hashes(PrefixChain(without)) == hashes(PrefixChain(HEAD))
+
+
+REFERENCES: dict[str, Block] = {
+    "a result": ToolResult(tool_use_id="t1", content=(ToolReference(tool_name="late"),)),
+    "a search": ServerToolResult(
+        kind="tool_search_tool_result",
+        tool_use_id="s1",
+        content={"tool_references": [{"type": "tool_reference", "tool_name": "late"}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_deferred_tool_comes_into_the_prompt_where_it_is_named_and_moves_nothing_before(name: str) -> None:
+    before = PrefixChain(HEAD, (message("m0", Text(text="a")),))
+    heavier = Tool(name="late", description="Comes late. " * 100, schema={}, extra=LATE.extra)
+    changed = PrefixChain(replace(HEAD, tools=(READ, heavier, GREP)), (message("m0", Text(text="a")),))
+    loading = message("m1", REFERENCES[name])
+
+    assert 5 == before.common(changed) == before.then((loading,)).common(changed.then((loading,)))
+    assert 300 < changed.then((loading,)).tokens - before.then((loading,)).tokens < 700
 
 
 def test_bare_text_and_one_text_block_are_the_same_content() -> None:

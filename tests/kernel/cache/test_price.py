@@ -16,11 +16,14 @@ from perdure.kernel.cache import (
     PromptCache,
     bill,
     bill_of,
+    chain_of,
+    marks_of,
     price,
+    price_request,
     readable,
     warmth,
 )
-from perdure.kernel.messages import Mark, Message, Text, Tool, Ttl, Usage
+from perdure.kernel.messages import JsonObject, Mark, Message, Request, Text, Thinking, Tool, Ttl, Usage
 from perdure.kernel.models import ModelProfile, lookup
 
 CLAUDE = lookup("claude-opus-5")
@@ -170,6 +173,29 @@ def test_old_branches_stay_warm_beside_the_new_one() -> None:
     marks = [on(5)]
 
     assert (3_810, 0, 0, 0) == send((one, marks, NOW), (other, marks, NOW + 1), (one, marks, NOW + 2))[2]
+
+
+def request_with(params: JsonObject, *marks: Mark) -> Request:
+    blocks = (Text(text="word " * 2_000), Thinking(thinking="so", signature="A"))
+    messages = (Message(id="m0", role="user", content=blocks, provenance="user"),)
+    return Request(model="claude-opus-5", messages=messages, params=params, marks=marks)
+
+
+def test_automatic_caching_marks_the_last_block_that_may_carry_a_mark() -> None:
+    request = request_with({"cache_control": {"type": "ephemeral", "ttl": "1h"}})
+
+    cost, cache = price_request(EMPTY, request, CLAUDE, NOW)
+
+    assert (0, 0, cost.written_long) == (cost.read, cost.written, cost.prompt_tokens - cost.fresh)
+    assert 0 < cost.fresh < 50
+    assert cost.written_long == price_request(cache, request, CLAUDE, NOW + 3_000)[0].read
+
+
+def test_automatic_caching_adds_nothing_to_a_mark_that_stands_there() -> None:
+    mark = Mark(part="messages", index=0)
+    request = request_with({"cache_control": {"type": "ephemeral"}}, mark)
+
+    assert (mark,) == marks_of(request, chain_of(request, CLAUDE))
 
 
 # OpenAI: no marks.
@@ -330,7 +356,7 @@ def test_the_state_does_not_grow_with_the_number_of_requests() -> None:
     for step in range(1_000):
         _, cache = price(cache, chain_over(1_000, 2_000, 300, letter=f"{step}"), [on(2)], NOW + 10 * step)
 
-    assert len(cache.entries) <= 600
+    assert len(cache.entries) <= 200
 
 
 @pytest.mark.parametrize(("now", "expected"), [(NOW, 300.0), (NOW + 100, 200.0), (NOW + 300, 0.0), (NOW + 9_999, 0.0)])

@@ -4,7 +4,7 @@ from perdure.kernel.cache.bill import Bill, Parts, bill, bill_of
 from perdure.kernel.cache.chain import Head, PrefixChain, chain_of
 from perdure.kernel.cache.marks import plan_marks, rolling_mark
 from perdure.kernel.cache.monitor import CacheMonitor, Cause, Reading
-from perdure.kernel.cache.price import EMPTY, PromptCache, life_of, price, readable
+from perdure.kernel.cache.price import EMPTY, PromptCache, life_of, marks_of, price, price_request, readable
 from perdure.kernel.cache.warmth import warmth
 
 __all__ = [
@@ -21,8 +21,10 @@ __all__ = [
     "bill_of",
     "chain_of",
     "life_of",
+    "marks_of",
     "plan_marks",
     "price",
+    "price_request",
     "readable",
     "rolling_mark",
     "warmth",

@@ -15,7 +15,18 @@ from itertools import accumulate
 
 from perdure.kernel.cache.content import DIGEST, Seen, digest_of, seen_in, seen_system, seen_tool
 from perdure.kernel.errors import UserError
-from perdure.kernel.messages import Json, JsonObject, Mark, Message, Request, Text, Tool, Ttl, Unknown
+from perdure.kernel.messages import (
+    Json,
+    JsonObject,
+    Mark,
+    Message,
+    Request,
+    Text,
+    Tool,
+    Ttl,
+    Unknown,
+    weigh_definition,
+)
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import TOOL_PROMPT, UNCALIBRATED, Calibration, tokens_of
 
@@ -175,6 +186,11 @@ def chain_of(request: Request, profile: ModelProfile, calibration: Calibration =
     return PrefixChain(head, request.messages)
 
 
+def last_markable(chain: PrefixChain, end: int, start: int) -> int | None:
+    """The last position before `end` that may carry a mark, not before `start`."""
+    return next((place for place in range(end - 1, start - 1, -1) if chain.markable(place)), None)
+
+
 class _Store:
     """What the chains of one line of history share. It only grows, beyond the length of every chain on it."""
 
@@ -221,6 +237,8 @@ class _Store:
         for message in messages:
             for seen in seen_in(message):
                 self._link(seen)
+                for name in seen.loads:
+                    self._load(name)
             self.messages.append(message)
             self.pictures.append(self.pictures[-1] + _any_picture((message,)))
             self.starts.append(len(self.hashes))
@@ -244,6 +262,15 @@ class _Store:
         self.hashes.append(self.last)
         self.ends.append(self.ends[-1] + tokens_of(seen.weight, self.head.profile, self.head.calibration))
         self.markable.append(seen.markable)
+
+    def _load(self, name: str) -> None:
+        """A deferred tool's definition becomes part of the block that names it."""
+        tool = next((tool for tool in self.head.tools if tool.name == name and tool.deferred), None)
+        if tool is not None:
+            loaded = seen_tool(tool)
+            self._salt(loaded.digest)
+            self.hashes[-1] = self.last
+            self.ends[-1] += tokens_of(weigh_definition(tool), self.head.profile, self.head.calibration)
 
     def _salt(self, digest: bytes) -> None:
         self.last = hashlib.blake2b(self.last + digest, digest_size=DIGEST).digest()

@@ -7,6 +7,7 @@ and a single text block are the same content, and the order of a wire object's k
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perdure.kernel.messages import (
@@ -46,6 +47,8 @@ class Seen:
     weight: Weight
     markable: bool
     """Whether it may carry a mark: never thinking, nor on empty text (Anthropic, prompt caching guide, 2026-08)."""
+    loads: tuple[str, ...] = ()
+    """Deferred tools that it names, whose definitions appear where it stands."""
 
 
 def seen_in(message: Message) -> tuple[Seen, ...]:
@@ -74,7 +77,27 @@ def _seen_in(message: Message) -> tuple[Seen, ...]:
 
 
 def _seen(role: str, block: Block) -> Seen:
-    return Seen(digest=_digest(role, _content(block)), weight=weigh_block(block), markable=_markable(block))
+    digest, loads = _digest(role, _content(block)), tuple(_loads(block))
+    return Seen(digest=digest, weight=weigh_block(block), markable=_markable(block), loads=loads)
+
+
+def _loads(block: Block) -> Iterator[str]:
+    """Names in references: blocks of their own, inside a result, or in the answer of a provider's tool search."""
+    match block:
+        case ToolReference(tool_name=name):
+            yield name
+        case ToolResult(content=tuple(parts)):
+            for part in parts:
+                yield from _loads(part)
+        case ServerToolResult(content={"tool_references": list(references)}):
+            for reference in references:
+                match reference:
+                    case {"tool_name": str(name)}:
+                        yield name
+                    case _:
+                        pass
+        case _:
+            pass
 
 
 def _markable(block: Block) -> bool:

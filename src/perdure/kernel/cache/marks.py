@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perdure.kernel.cache.chain import PrefixChain
+from perdure.kernel.cache.chain import PrefixChain, last_markable
 from perdure.kernel.messages import Mark, Ttl
 
 REACH = 18
@@ -32,7 +32,7 @@ def plan_marks(
     if chain.head.profile.dialect != "anthropic" or not rules.lives:
         return ()
     first, last = _static_ends(chain, static)
-    rolling = _last_markable(chain, len(chain), chain.overhead)
+    rolling = last_markable(chain, len(chain), chain.overhead)
     before = chain.position_of(previous) if previous is not None else None
     left_behind = before is not None and rolling is not None and rolling - before > REACH
     wanted = [rolling, before if left_behind else None, last, first, _frontier(chain, frontier)]
@@ -53,7 +53,7 @@ def _static_ends(chain: PrefixChain, static: Sequence[bool]) -> tuple[int | None
     """The first and the last static system block, up to the first that is not; the last tool where there is none."""
     start = chain.overhead - len(chain.head.system)
     steady = next((index for index, stays in enumerate(static) if not stays), len(static))
-    last = _last_markable(chain, min(start + steady, chain.overhead), 0)
+    last = last_markable(chain, min(start + steady, chain.overhead), 0)
     if last is None or last < start:
         return None, last
     return next(place for place in range(start, last + 1) if chain.markable(place)), last
@@ -62,12 +62,7 @@ def _static_ends(chain: PrefixChain, static: Sequence[bool]) -> tuple[int | None
 def _frontier(chain: PrefixChain, frontier: int | None) -> int | None:
     if frontier is None or frontier < 0:
         return None
-    return _last_markable(chain, chain.message_end(min(frontier, chain.messages - 1)), chain.overhead)
-
-
-def _last_markable(chain: PrefixChain, end: int, start: int) -> int | None:
-    """The last position before `end` that may carry a mark, not before `start`."""
-    return next((place for place in range(end - 1, start - 1, -1) if chain.markable(place)), None)
+    return last_markable(chain, chain.message_end(min(frontier, chain.messages - 1)), chain.overhead)
 
 
 def _worth_it(chain: PrefixChain, place: int) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from perdure.kernel.cache.bill import Bill, Parts, bill
-from perdure.kernel.cache.chain import PrefixChain
-from perdure.kernel.messages import Mark
-from perdure.kernel.models import CacheRules
+from perdure.kernel.cache.chain import PrefixChain, chain_of, last_markable
+from perdure.kernel.messages import Mark, Request
+from perdure.kernel.models import CacheRules, ModelProfile
 
-LIVELY = 512
+LIVELY = 128
 """Entries beyond which the dead ones are swept out."""
 
 PREFIXES = 32
@@ -72,6 +72,24 @@ def price(
     else:
         parts, after = _automatic(cache, chain, now)
     return bill(replace(parts, output=output_tokens), profile), after
+
+
+def price_request(cache: PromptCache, request: Request, profile: ModelProfile, now: float) -> tuple[Bill, PromptCache]:
+    """What a whole request that starts `now` costs with its own marks, tokens being estimated."""
+    chain = chain_of(request, profile)
+    return price(cache, chain, marks_of(request, chain), now)
+
+
+def marks_of(request: Request, chain: PrefixChain) -> tuple[Mark, ...]:
+    """The marks of a request, with the one that a top-level `cache_control` sets: on the last block that may carry one
+    (Anthropic, prompt caching guide, automatic caching, 2026-08)."""
+    automatic = request.params.get("cache_control")
+    last = last_markable(chain, len(chain), chain.overhead)
+    if not isinstance(automatic, dict) or last is None:
+        return request.marks
+    mark = chain.mark_at(last, "1h" if automatic.get("ttl") == "1h" else None)
+    taken = any(chain.position_of(other) == last for other in request.marks)
+    return request.marks if taken else (*request.marks, mark)
 
 
 def readable(cache: PromptCache, chain: PrefixChain, marks: Sequence[Mark], now: float) -> int:

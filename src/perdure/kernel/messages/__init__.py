@@ -39,7 +39,16 @@ from perdure.kernel.messages.message import (
 )
 from perdure.kernel.messages.request import Mark, Request, Response, Tool, Ttl
 from perdure.kernel.messages.transcript import Transcript
-from perdure.kernel.messages.weight import NOTHING, Weight, weigh, weigh_block, weigh_blocks, weigh_text, weigh_tool
+from perdure.kernel.messages.weight import (
+    NOTHING,
+    Weight,
+    weigh,
+    weigh_block,
+    weigh_blocks,
+    weigh_definition,
+    weigh_text,
+    weigh_tool,
+)
 
 __all__ = [
     "NOTHING",
@@ -88,6 +97,7 @@ __all__ = [
     "weigh",
     "weigh_block",
     "weigh_blocks",
+    "weigh_definition",
     "weigh_text",
     "weigh_tool",
 ]

@@ -119,8 +119,11 @@ def weigh_block(block: Block) -> Weight:
 
 def weigh_tool(tool: Tool) -> Weight:
     """The weight of a tool's definition; nothing for a deferred one, which is not in the prompt until loaded."""
-    if tool.deferred:
-        return NOTHING
+    return NOTHING if tool.deferred else weigh_definition(tool)
+
+
+def weigh_definition(tool: Tool) -> Weight:
+    """The weight of a tool's definition where it is in the prompt, deferred or not."""
     schema = "" if tool.schema is None else encode_json(tool.schema).decode()
     return weigh_text(tool.name + (tool.description or "") + schema)
 
