@@ -63,10 +63,12 @@ CONTEXT_EDITING = [
     refused("context editing", "the field needs its beta", edits(),
             Case(says="context_management: Extra inputs are not permitted")),
     refused("context editing", "threshold compaction needs its own beta", edits({"type": "compact_20260112"}),
-            Case(betas=(EDITING,), says="context_management.edits.0: Input tag 'compact_20260112' found using 'type' does "
+            Case(betas=(EDITING,), says="context_management.edits.0: Input tag 'compact_20260112' found using 'type' "
+                                        "does "
                  "not match any of the expected tags: 'clear_thinking_20251015', 'clear_tool_uses_20250919'")),
     refused("context editing", "clearing needs its own beta", edits({"type": "clear_tool_uses_20250919"}),
-            Case(betas=(THRESHOLD,), says="context_management.edits.0: Input tag 'clear_tool_uses_20250919' found using "
+            Case(betas=(THRESHOLD,), says="context_management.edits.0: Input tag 'clear_tool_uses_20250919' found "
+                                          "using "
                  "'type' does not match any of the expected tags: 'compact_20260112'")),
     refused("context editing", "thinking is cleared first",
             {"thinking": {"type": "adaptive"},
@@ -77,7 +79,8 @@ CONTEXT_EDITING = [
                  says="`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive")),
     refused("context editing", "a trigger counts tokens or uses",
             edits({"type": "clear_tool_uses_20250919", "trigger": {"type": "messages", "value": 3}}),
-            Case(betas=(EDITING,), says="context_management.edits.0.clear_tool_uses_20250919.trigger: Input tag 'messages' "
+            Case(betas=(EDITING,), says="context_management.edits.0.clear_tool_uses_20250919.trigger: Input tag "
+                                        "'messages' "
                  "found using 'type' does not match any of the expected tags: 'input_tokens', 'tool_uses'")),
     refused("context editing", "results are kept by uses",
             edits({"type": "clear_tool_uses_20250919", "keep": {"type": "input_tokens", "value": 3}}),
@@ -123,7 +126,8 @@ THRESHOLD_COMPACTION = [
             Case(says="messages.1.content.0: `compaction` is not one of the expected content block types")),
     refused("threshold compaction", "a block needs the edit",
             {"messages": [{"role": "assistant", "content": [{"type": "compaction", "content": "s"}]}, USER]},
-            Case(betas=(THRESHOLD,), says="messages.0.content.0: `compaction` blocks require the `compact_20260112` edit "
+            Case(betas=(THRESHOLD,), says="messages.0.content.0: `compaction` blocks require the `compact_20260112` "
+                                          "edit "
                  "in `context_management`")),
     refused("threshold compaction", "no empty summary",
             {"messages": [{"role": "assistant", "content": [{"type": "compaction", "content": ""}]}, USER],
@@ -141,7 +145,8 @@ ON_DEMAND_COMPACTION = [
     refused("on-demand compaction", "no stop sequences", {**COMPACT, "stop_sequences": ["END"]},
             Case(betas=(ON_DEMAND,), counted=False,
                  says="compaction: `stop_sequences` cannot be combined with `compaction`")),
-    refused("on-demand compaction", "no output format", {**COMPACT, "output_config": {"format": {"type": "json_schema"}}},
+    refused("on-demand compaction", "no output format",
+            {**COMPACT, "output_config": {"format": {"type": "json_schema"}}},
             Case(betas=(ON_DEMAND,), counted=False,
                  says="compaction: `output_config.format` cannot be combined with `compaction`")),
     refused("on-demand compaction", "no forced tool", {**COMPACT, "tools": [READ], "tool_choice": {"type": "any"}},
@@ -172,9 +177,13 @@ ON_DEMAND_COMPACTION = [
                  says="messages.0.content.0: Invalid `signature` in `compaction` block")),
 ]
 
-NO_FORM = 'is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+NO_FORM = (
+    'is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking '
+    "behavior."
+)
 THINKING = [
-    refused("thinking", "no budget on 4.7 and later", {"thinking": {"type": "enabled", "budget_tokens": 1_024}, "max_tokens": 2_000},
+    refused("thinking", "no budget on 4.7 and later",
+            {"thinking": {"type": "enabled", "budget_tokens": 1_024}, "max_tokens": 2_000},
             Case(counted=False, says=f'"thinking.type.enabled" {NO_FORM}')),
     refused("thinking", "cannot be turned off on Opus 5.5", {"thinking": {"type": "disabled"}},
             Case(model="claude-opus-5-5", says=f'"thinking.type.disabled" {NO_FORM}')),
@@ -186,11 +195,13 @@ THINKING = [
             {"thinking": {"type": "enabled", "budget_tokens": 2_000}, "max_tokens": 2_000},
             Case(model="claude-sonnet-4-5", counted=False,
                  says="`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
-                 "https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")),
+                 "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+                 "#max-tokens-and-context-window-size")),
     refused("thinking", "no prefill on 4.6 and later", {"messages": [USER, HELLO]},
             Case(says="This model does not support assistant message prefill. "
                  "The conversation must end with a user message.")),
-    refused("thinking", "no forced tool on Opus 5.5", {"tools": [READ], "tool_choice": {"type": "tool", "name": "read"}},
+    refused("thinking", "no forced tool on Opus 5.5",
+            {"tools": [READ], "tool_choice": {"type": "tool", "name": "read"}},
             Case(model="claude-opus-5-5",
                  says='tool_choice: type "tool" and "any" are not supported for this model.')),
     refused("thinking", "no forced tool while thinking",
@@ -200,7 +211,8 @@ THINKING = [
             {"messages": [USER, ASKS, TELLS], "tools": [READ], "thinking": {"type": "enabled", "budget_tokens": 1_024},
              "max_tokens": 2_000},
             Case(model="claude-sonnet-4-5",
-                 says="messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When "
+                 says="messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. "
+                      "When "
                  "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
                  "lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from "
                  "previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at "
@@ -234,12 +246,14 @@ CACHING = [
             Case(says="A maximum of 4 blocks with cache_control may be provided. Found 5.")),
     refused("caching", "automatic caching agrees with the last block's mark",
             {"messages": [user(text("a", cache_control=SHORT))], "cache_control": HOUR},
-            Case(says="cache_control.ttl: automatic caching with ttl='1h' conflicts with the ttl='5m' cache_control of the "
+            Case(says="cache_control.ttl: automatic caching with ttl='1h' conflicts with the ttl='5m' cache_control "
+                      "of the "
                  "last block at messages.0.content.0")),
     refused("caching", "one hour before five minutes",
             {"system": [text("a", cache_control=SHORT)], "messages": [user(text("b", cache_control=HOUR))]},
             Case(says="messages.0.content.0.cache_control.ttl: a ttl='1h' cache_control block must not come after a "
-                 "ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, "
+                 "ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, "
+                 "`system`, "
                  "`messages`.")),
     refused("caching", "the marks of tools count first",
             {"tools": [{**READ, "cache_control": SHORT}], "system": [text("a", cache_control=HOUR)]},
@@ -248,7 +262,8 @@ CACHING = [
                  "`messages`.")),
     refused("caching", "no mark on thinking",
             {"messages": [USER, {"role": "assistant", "content": [
-                {"type": "thinking", "thinking": "So.", "signature": "x", "cache_control": SHORT}, text("Hi.")]}, USER]},
+                {"type": "thinking", "thinking": "So.", "signature": "x", "cache_control": SHORT},
+                text("Hi.")]}, USER]},
             Case(says="messages.1.content.0.thinking.cache_control: Extra inputs are not permitted")),
     refused("caching", "no mark on empty text", {"messages": [user(text("", cache_control=SHORT))]},
             Case(says="messages.0.content.0.text: cache_control cannot be set for empty text blocks")),
@@ -325,7 +340,8 @@ TOOLS = [
 SYSTEM_MESSAGES = [
     refused("system messages", "not on Sonnet 5", {"messages": [USER, SYSTEM]},
             Case(model="claude-sonnet-5",
-                 says='messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not '
+                 says='messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
+                      'not '
                  '"system" as an input message role.')),
     refused("system messages", "never first", {"messages": [SYSTEM, HELLO, USER]},
             Case(says="messages.0: a `system` message cannot be the first message")),
@@ -362,16 +378,19 @@ SHAPES = [
     refused("shape", "no sampling on newer models", {"temperature": 0.5},
             Case(says="`temperature` is deprecated for this model.", counted=False)),
     refused("limits", "the model's output", {"max_tokens": 250_000},
-            Case(counted=False, says="max_tokens: 250000 > 128000, which is the maximum allowed number of output tokens for "
+            Case(counted=False, says="max_tokens: 250000 > 128000, which is the maximum allowed number of output "
+                                     "tokens for "
                  "claude-opus-4-8")),
     refused("limits", "100,000 messages", {"messages": [USER, HELLO] * 50_000 + [USER]},
             Case(counted=False, says="messages: List should have at most 100000 items after validation, not 100001")),
     refused("limits", "the window", {"messages": [{"role": "user", "content": "word " * 200_100}]},
             Case(model="claude-haiku-4-5", counted=False,
                  says="prompt is too long: 200105 tokens > 200000 maximum")),
-    refused("limits", "input and output share older windows", {"messages": [{"role": "user", "content": "word " * 199_500}]},
+    refused("limits", "input and output share older windows",
+            {"messages": [{"role": "user", "content": "word " * 199_500}]},
             Case(model="claude-opus-4-1", counted=False,
-                 says="input length and `max_tokens` exceed context limit: 199505 + 1024 > 200000, decrease input length or "
+                 says="input length and `max_tokens` exceed context limit: 199505 + 1024 > 200000, decrease input "
+                      "length or "
                  "`max_tokens` and try again")),
     refused("models", "the model exists", {"model": "claude-opus-99"},
             Case(status=404, kind="not_found_error", says="model: claude-opus-99")),

@@ -37,6 +37,7 @@ from perdure.testing.doubles.openai.stream import (
     DONE,
     chat_chunks,
     chunk,
+    failed_event,
     named,
     overflow_events,
     response_events,
@@ -374,8 +375,7 @@ def _outgoing(reply: _Reply, fault: Fault | None) -> Response:
         for sent, data in enumerate(wire):
             if isinstance(fault, ErrorInStream) and sent == fault.after:
                 error = OpenAIRefused("The server had an error while processing your request.", status=500).body()
-                flat = {"type": "error", **body_of(error["error"]), "sequence_number": sent}
-                yield named(flat) if data.startswith(b"event:") else chunk(error)
+                yield named(failed_event(error, sent)) if data.startswith(b"event:") else chunk(error)
                 return
             yield data
 

@@ -39,13 +39,18 @@ def overflow_events(response: Body, error: Body) -> Iterator[Body]:
     begun: Body = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun, "sequence_number": 0}
     yield {"type": "response.in_progress", "response": begun, "sequence_number": 1}
-    yield {"type": "error", **body_of(error["error"]), "sequence_number": 2}
+    yield failed_event(error, 2)
     failure = {"code": body_of(error["error"]).get("code"), "message": body_of(error["error"]).get("message")}
     yield {
         "type": "response.failed",
         "response": {**begun, "status": "failed", "error": failure},
         "sequence_number": 3,
     }
+
+
+def failed_event(error: Body, number: int) -> Body:
+    """An error in the middle of a stream. The SDK's type is flat; recorded streams nest it, as here."""
+    return {"type": "error", "error": error["error"], "sequence_number": number}
 
 
 def _events(response: Body) -> Iterator[Body]:
