@@ -1,6 +1,7 @@
 """The context engine: transcript and ledger of edits in, the right view out, and every loss on record."""
 
 from perdure.kernel.context.breaker import Breaker, Guard
+from perdure.kernel.context.context import Context, Sending
 from perdure.kernel.context.drive import AsyncPorts, InMemory, Ports, drive, drive_async
 from perdure.kernel.context.editing import (
     ClearThinkingTurns,
@@ -66,6 +67,7 @@ __all__ = [
     "ClearToolResult",
     "ClearToolUses",
     "Commit",
+    "Context",
     "Declined",
     "Done",
     "Edit",
@@ -101,6 +103,7 @@ __all__ = [
     "Revert",
     "Rewritten",
     "Rung",
+    "Sending",
     "SessionMemory",
     "Settings",
     "Situation",

@@ -28,7 +28,6 @@ from perdure.kernel.context.handles import handle_of
 from perdure.kernel.context.lighten import closed_thinking, edits_of, loop_thinks
 from perdure.kernel.context.ports import Answer, Need, Original, Restore, Restored, Rewritten
 from perdure.kernel.context.render import render_message
-from perdure.kernel.context.results import Step
 from perdure.kernel.context.settings import Limits
 from perdure.kernel.context.situation import Declined, Folding, FoldStrategy, Situation
 from perdure.kernel.context.work import Work
@@ -70,9 +69,9 @@ def fold(work: Work, limits: Limits, strategies: Sequence[FoldStrategy], wish: W
         if strategy.asks_model:
             yield from _count(work, strategy, wish, written)
         if isinstance(written, Declined):
-            _declined(work, strategy, wish, written)
+            work.unchanged(strategy.name, wish.why, written.reason)
             continue
-        if (yield from _install(work, limits, (strategy, last), wish, (folding, written))):
+        if (yield from _install(work, limits, wish, _bid(work, strategy, last, folding, written))):
             return True
     return False
 
@@ -134,72 +133,92 @@ def folding_of(work: Work, situation: Situation, limits: Limits, cut: Cut) -> Fo
     )
 
 
-def _install(
-    work: Work,
-    limits: Limits,
-    strategy: tuple[FoldStrategy, bool],
-    wish: Wish,
-    written: tuple[Folding, CheckpointDocument],
-) -> Generator[Need, Answer, bool]:
-    """Bring a document into force, if it frees enough."""
-    (rung, last), (folding, document) = strategy, written
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bid:
+    """A document that a strategy offers for a folded prefix."""
+
+    strategy: FoldStrategy
+    last: bool
+    """Whether it is the last rung, which no guard holds back."""
+    folding: Folding
+    document: CheckpointDocument
+    content: str
+    freed: int
+    """Tokens by which the view becomes smaller."""
+
+
+def _bid(work: Work, strategy: FoldStrategy, last: bool, folding: Folding, document: CheckpointDocument) -> _Bid:
     content = render(document)
     size = work.gauge.tokens(mass_of(weigh_text(content), work.profile)) + SUMMARY_FRAMING
-    freed = folding.replaced - size
-    if freed <= 0 or (not last and freed < folding.replaced * work.settings.progress_floor):
-        detail = f"the checkpoint has {size} tokens and would replace {folding.replaced}"
-        if last:
-            tokens = work.usage.tokens
-            work.steps.append(
-                Step(
-                    rung=rung.name, why=wish.why, changed=False, tokens_before=tokens, tokens_after=tokens, note=detail
-                )
-            )
-        else:
-            yield from work.no_progress(rung.name, wish.why, detail)
-        return False
-    tail = work.transcript[folding.cut.index :]
-    room = max(0, limits.threshold - work.usage.upper + freed)
-    answer = yield Restore(document=document, tail=tail, room=room)
-    after = _within(work, answer.messages if isinstance(answer, Restored) else (), room)
-    reason = work.reason(rung.name, wish.why)
-    last_folded = work.transcript[folding.cut.index - 1].id
-    handle = handle_of(last_folded, "through")
-    checkpoint = Checkpoint(
-        id=f"e{len(work.ledger)}",
-        reason=reason,
-        covers_until=last_folded,
-        content=content,
+    return _Bid(
+        strategy=strategy,
+        last=last,
+        folding=folding,
         document=document,
-        after=after,
-        provisional=work.entry == "project" and not work.settings.commit_on_project,
-        split_turn=folding.cut.split_turn,
-        handle=handle,
-        tokens_before=work.usage.tokens,
-        saved=freed,
+        content=content,
+        freed=folding.replaced - size,
     )
-    edits: list[Edit] = [checkpoint]
-    edits += _unbound(work, work.situation(limits), folding.cut, checkpoint)
-    start = work.view.tail_start
-    original = Original(
-        handle=handle,
-        message_id=last_folded,
-        what=f"messages {work.transcript[start].id} to {last_folded}",
-        tokens=folding.replaced,
-        messages=work.transcript[start : folding.cut.index],
-    )
+
+
+def _install(work: Work, limits: Limits, wish: Wish, bid: _Bid) -> Generator[Need, Answer, bool]:
+    """Bring a document into force, if it frees enough."""
+    folding = bid.folding
+    least = 1 if bid.last else max(1, int(folding.replaced * work.settings.progress_floor))
+    if bid.freed < least:
+        detail = f"a checkpoint would free {bid.freed} of {folding.replaced} tokens"
+        if bid.last:
+            work.unchanged(bid.strategy.name, wish.why, detail)
+        else:
+            yield from work.no_progress(bid.strategy.name, wish.why, detail)
+        return False
+    room = max(0, limits.threshold - work.usage.upper + bid.freed)
+    tail = work.transcript[folding.cut.index :]
+    answer = yield Restore(document=bid.document, tail=tail, room=room)
+    after = _within(work, answer.messages if isinstance(answer, Restored) else (), room)
+    checkpoint = _checkpoint(work, wish, bid, after)
+    edits: list[Edit] = [checkpoint, *_unbound(work, work.situation(limits), folding.cut, checkpoint)]
     price = price_of(
         work.profile,
-        rewritten=work.usage.tokens - limits.overhead - freed,
-        saved=freed,
+        rewritten=work.usage.tokens - limits.overhead - bid.freed,
+        saved=bid.freed,
         cold=work.cold,
-        asked=folding.replaced if rung.asks_model else 0,
+        asked=folding.replaced if bid.strategy.asks_model else 0,
     )
-    if not (yield from work.enforce(edits, (original,), price)):
+    start = work.view.tail_start
+    if not (yield from work.enforce(edits, (_folded(work, folding, checkpoint),), price)):
         return False
     work.folded += folding.cut.index - start
     work.split_turn = folding.cut.split_turn
     return True
+
+
+def _checkpoint(work: Work, wish: Wish, bid: _Bid, after: tuple[Message, ...]) -> Checkpoint:
+    last_folded = work.transcript[bid.folding.cut.index - 1].id
+    return Checkpoint(
+        id=f"e{len(work.ledger)}",
+        reason=work.reason(bid.strategy.name, wish.why),
+        covers_until=last_folded,
+        content=bid.content,
+        document=bid.document,
+        after=after,
+        provisional=work.entry == "project" and not work.settings.commit_on_project,
+        split_turn=bid.folding.cut.split_turn,
+        handle=handle_of(last_folded, "through"),
+        tokens_before=work.usage.tokens,
+        saved=bid.freed,
+    )
+
+
+def _folded(work: Work, folding: Folding, checkpoint: Checkpoint) -> Original:
+    """The folded messages, for the archive."""
+    start = work.view.tail_start
+    return Original(
+        handle=checkpoint.handle,
+        message_id=checkpoint.covers_until,
+        what=f"messages {work.transcript[start].id} to {checkpoint.covers_until}",
+        tokens=folding.replaced,
+        messages=work.transcript[start : folding.cut.index],
+    )
 
 
 def _unbound(work: Work, situation: Situation, cut: Cut, checkpoint: Checkpoint) -> tuple[ClearThinking, ...]:
@@ -228,26 +247,16 @@ def _within(work: Work, messages: tuple[Message, ...], room: int) -> tuple[Messa
 
 def _skip(work: Work, strategy: FoldStrategy, wish: Wish) -> Generator[Need, Answer, None]:
     """The breaker is open: leave the model alone once, observably."""
-    tokens = work.usage.tokens
     work.note("circuit_breaker")
-    work.steps.append(
-        Step(
-            rung=strategy.name,
-            why=wish.why,
-            changed=False,
-            tokens_before=tokens,
-            tokens_after=tokens,
-            note="circuit_breaker",
-        )
-    )
+    work.unchanged(strategy.name, wish.why, "circuit_breaker")
     yield from work.attempt(_attempt(work, strategy, wish, "skipped", "circuit_breaker"))
     yield Rewritten(
         entry=work.entry,
         strategy=None,
         reason="circuit_breaker",
         changed=False,
-        tokens_before=tokens,
-        tokens_after=tokens,
+        tokens_before=work.usage.tokens,
+        tokens_after=work.usage.tokens,
     )
 
 
@@ -265,20 +274,6 @@ def _count(
 def _attempt(work: Work, strategy: FoldStrategy, wish: Wish, outcome: Outcome, detail: str) -> Attempt:
     return Attempt(
         id=f"e{len(work.ledger)}", reason=work.reason(strategy.name, wish.why), outcome=outcome, detail=detail
-    )
-
-
-def _declined(work: Work, strategy: FoldStrategy, wish: Wish, declined: Declined) -> None:
-    tokens = work.usage.tokens
-    work.steps.append(
-        Step(
-            rung=strategy.name,
-            why=wish.why,
-            changed=False,
-            tokens_before=tokens,
-            tokens_after=tokens,
-            note=declined.reason,
-        )
     )
 
 

@@ -189,11 +189,8 @@ class Work:
     def no_progress(self, rung: Rung, why: Why, detail: str) -> Generator[Need, Answer, None]:
         """Record that a rung made no progress: it rests until the transcript has grown by a part of the window."""
         window = self.limits.window if self.limits is not None else 0
-        tokens = self.usage.tokens
         self.note("no_progress")
-        self.steps.append(
-            Step(rung=rung, why=why, changed=False, tokens_before=tokens, tokens_after=tokens, note=detail)
-        )
+        self.unchanged(rung, why, detail)
         yield from self.attempt(
             Attempt(
                 id=f"e{len(self.ledger)}",
@@ -203,6 +200,11 @@ class Work:
                 rests_until=self.grown + int(window * self.settings.retry_growth),
             )
         )
+
+    def unchanged(self, rung: Rung, why: Why, note: str) -> None:
+        """Report a rung that changed nothing, and why."""
+        tokens = self.usage.tokens
+        self.steps.append(Step(rung=rung, why=why, changed=False, tokens_before=tokens, tokens_after=tokens, note=note))
 
     def note(self, note: Note) -> None:
         """Tell the host something, once."""
@@ -227,17 +229,7 @@ class Work:
         if not isinstance(answer, Refused):
             return False
         self.note(note)
-        tokens = self.usage.tokens
-        self.steps.append(
-            Step(
-                rung=reason.rung,
-                why=reason.why,
-                changed=False,
-                tokens_before=tokens,
-                tokens_after=tokens,
-                note=answer.reason,
-            )
-        )
+        self.unchanged(reason.rung, reason.why, answer.reason)
         return True
 
     def _limits(self) -> Limits | None:
