@@ -151,7 +151,7 @@ class Context:
                 f"make a new Context for another conversation"
             )
         fresh = [freeze_object(message) for message in messages[known:]]
-        decoded = self._codec.decode_messages(fresh, first=len(self._transcript))
+        decoded = self._codec.decode_messages(fresh, first=known)
         self._given += [encode_json(message) for message in fresh]
         self._transcript = self._transcript.append(*_stamped(decoded, now, prompt_tokens))
         return self._transcript

@@ -6,7 +6,7 @@ It knows the shape that every codec has. It must never know a dialect. A codec i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -104,6 +104,10 @@ class Codec(Protocol):
 
     def encode_response(self, response: Response) -> bytes:
         """The canonical body of a response."""
+        ...
+
+    def encode_events(self, response: Response) -> Iterator[JsonObject]:
+        """The events of the same response for a client that asked for a stream; decoding them gives it again."""
         ...
 
     def stream(self) -> StreamDecoder:

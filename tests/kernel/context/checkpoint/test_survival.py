@@ -15,33 +15,59 @@ from perdure.kernel.context.checkpoint import CheckpointDocument, Fold, build, r
 from perdure.kernel.messages import Message, Text, ToolResult, ToolUse, text_of
 
 ENGLISH = (
-    "Nobody but the release bot pushes to the production branch.",
-    "The import job has ninety seconds, after that the gateway hangs up.",
-    "Anything under vendored/ belongs to another team, so leave it as it is.",
-    "Amounts are integers in cents; floats have burnt us twice.",
-    "Dates on invoices read like 31.12.2026, that is what the accountants expect.",
-    "I'd rather see three small commits than one big one.",
-    "Migrations go out on Tuesdays.",
-    "Two reviewers sign off on everything that touches billing.",
-    "Our oldest customer still runs Postgres 12.",
-    "Error texts are shown to nurses, keep jargon out of them.",
-    "A customer id is eleven characters, the first of which is a letter.",
-    "The mirror for packages is https://mirror.internal.example/simple and there is no other way out.",
-    "Comments in this codebase are written in British English.",
-    "What we're after is getting the nightly export under 4 GB of memory.",
-    "Please don't touch the public signatures in api/v2.py, partners compile against them.",
+    # rules
+    "Schema changes pass through Ingrid before they reach staging.",
+    "If a test needs the network, throw the test away.",
+    "Secrets come from the vault, never from the environment.",
+    "We don't swallow exceptions in this service.",
+    "The folder called legacy is frozen.",
+    "Whatever you log, customer names stay out of it.",
+    "Each endpoint answers in JSON, errors included.",
+    # limits
+    "A page weighs 300 kB and not a byte more.",
+    "The batch has to be through by six in the morning.",
+    "Stay below twelve database connections per worker.",
+    "Our plan allows 40 builds a day.",
+    "Functions longer than a screen get sent back by the reviewers.",
+    # preferences
+    "I like early returns better than nested branches.",
+    "Plain SQL suits me more than the query builder.",
+    "For commit messages the imperative mood, please.",
+    "Give me the short answer first and the reasons afterwards.",
+    "Tabs in Go files, spaces everywhere else.",
+    # values
+    "The sandbox listens on 7443.",
+    "Rounding is half to even.",
+    "Warehouse 17 is the one in Gdynia.",
+    "Session tokens expire after twenty minutes.",
+    "The tenant header is spelled X-Acme-Tenant.",
+    # the task
+    "The aim of all this is to get rid of the cron jobs.",
+    "So: move the invoice mailer over to the queue, and keep the old one running beside it for a week.",
 )
 CHINESE = (
-    "线上数据库谁都别碰，读也走只读副本。",
-    "导出接口最多等四十五秒，再长网关就断了。",
-    "金额都按分存成整数。",
-    "提交说明写中文，一句话讲清楚原因。",
-    "比起继承，我更喜欢组合。",
-    "门店编号是八位，前两位是省份。",
-    "周五下午五点以后不发版。",
-    "测试环境的地址是 10.20.0.7，账号找小组长要。",
-    "这个阶段要做的是把夜间对账拆成可以重跑的小任务。",
-    "老客户还在用安卓 7，界面得照顾到他们。",
+    # 规矩
+    "改表结构要先过一遍老周。",
+    "日志里不能出现手机号。",
+    "legacy 目录冻结了，里面的东西原样留着。",
+    "凡是涉及退款的改动，两个人看过才能合。",
+    "异常不许吞掉，往上抛。",
+    # 限度
+    "首屏体积三百 KB 封顶。",
+    "批处理得赶在早上六点前跑完。",
+    "每个进程的数据库连接别超过十二个。",
+    "一个函数长过一屏就要拆。",
+    # 偏好
+    "先给结论，再讲理由。",
+    "我习惯提前返回，少嵌套。",
+    "变量名用英文全拼，缩写看着累。",
+    # 取值
+    "沙箱监听 7443 端口。",
+    "会话二十分钟过期。",
+    "十七号仓库在嘉兴。",
+    # 任务
+    "整件事的目的是把定时脚本全部下掉。",
+    "这一轮先把发票邮件迁到消息队列，旧的并行跑一个礼拜。",
 )
 CHATTER = (
     "ok, go on",

@@ -14,6 +14,7 @@ from perdure.kernel.messages import (
     Document,
     Extra,
     Image,
+    JsonObject,
     Message,
     RedactedThinking,
     ServerToolUse,
@@ -30,12 +31,14 @@ from perdure.kernel.wire.responses.messages import encoded
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 
 TEXTS = st.text(max_size=12)
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+SCALARS: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+)
 ODD = st.dictionaries(st.sampled_from(["zeta", "caller", "metadata", "(item)"]), SCALARS, max_size=2)
 ARGUMENTS = st.dictionaries(TEXTS, SCALARS, max_size=3).map(lambda value: encode_json(value).decode()) | TEXTS
 
 
-def turn(drawn: tuple[dict[str, Any], dict[str, Any], int]) -> dict[str, Any]:
+def turn(drawn: tuple[dict[str, Any], dict[str, Any], int]) -> JsonObject:
     """One object of two, with its keys turned by so many places."""
     fixed, odd, places = drawn
     whole = odd | fixed
@@ -43,7 +46,7 @@ def turn(drawn: tuple[dict[str, Any], dict[str, Any], int]) -> dict[str, Any]:
     return {key: whole[key] for key in keys[places:] + keys[:places]}
 
 
-def shuffled(fixed: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[dict[str, Any]]:
+def shuffled(fixed: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[JsonObject]:
     """Objects with these fields, some unknown ones beside them, and the keys in any order."""
     return st.tuples(st.fixed_dictionaries(fixed), ODD, st.integers(0, 5)).map(turn)
 
@@ -60,7 +63,7 @@ PARTS = st.lists(
     max_size=2,
 )
 ROLES = st.sampled_from(["user", "assistant", "system", "developer", "critic"])
-ITEMS = st.lists(
+ITEMS: st.SearchStrategy[list[Any]] = st.lists(
     shuffled({"role": ROLES, "content": TEXTS | PARTS})
     | shuffled({"type": st.just("message"), "role": ROLES, "content": TEXTS | PARTS, "id": TEXTS})
     | shuffled({"type": st.just("message"), "role": ROLES, "content": TEXTS | PARTS})
@@ -83,7 +86,7 @@ ITEMS = st.lists(
 
 @given(ITEMS)
 @settings(max_examples=150, deadline=None)
-def test_any_items_return_byte_identical(items: list[dict[str, Any]]) -> None:
+def test_any_items_return_byte_identical(items: list[Any]) -> None:
     body = encode_json({"model": "gpt-x", "input": items})
 
     assert body == RESPONSES.encode_request(RESPONSES.decode_request(body))
@@ -91,16 +94,14 @@ def test_any_items_return_byte_identical(items: list[dict[str, Any]]) -> None:
 
 @given(ITEMS, ITEMS)
 @settings(max_examples=50, deadline=None)
-def test_encoding_messages_is_concatenating_what_each_encodes_to(
-    early: list[dict[str, Any]], late: list[dict[str, Any]]
-) -> None:
+def test_encoding_messages_is_concatenating_what_each_encodes_to(early: list[Any], late: list[Any]) -> None:
     messages = (*RESPONSES.decode_messages(early), *RESPONSES.decode_messages(late))
 
     assert early + late == RESPONSES.encode_messages(messages)
 
 
 def test_what_a_model_does_in_a_row_is_one_message_and_results_in_a_row_are_another() -> None:
-    items = [
+    items: list[JsonObject] = [
         {"role": "user", "content": "go"},
         {"type": "reasoning", "id": "rs_1", "summary": []},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "looking"}]},
@@ -128,7 +129,7 @@ def test_what_a_model_does_in_a_row_is_one_message_and_results_in_a_row_are_anot
 
 
 def test_two_answers_in_a_row_stay_two_items() -> None:
-    items = [
+    items: list[JsonObject] = [
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "one"}]},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "two"}]},
     ]
@@ -139,7 +140,7 @@ def test_two_answers_in_a_row_stay_two_items() -> None:
 
 
 def test_reasoning_is_thinking_with_its_encrypted_form_as_signature() -> None:
-    item = {
+    item: JsonObject = {
         "type": "reasoning",
         "id": "rs_1",
         "summary": [{"type": "summary_text", "text": "first"}, {"type": "summary_text", "text": "then"}],
@@ -164,7 +165,7 @@ def test_reasoning_is_thinking_with_its_encrypted_form_as_signature() -> None:
     ],
 )
 def test_arguments_are_an_object_only_where_it_would_come_out_the_same(
-    arguments: str, input: dict[str, Any], raw: str | None
+    arguments: str, input: JsonObject, raw: str | None
 ) -> None:
     items = [{"type": "function_call", "call_id": "c", "name": "read", "arguments": arguments}]
     (message,) = RESPONSES.decode_messages(items)
@@ -237,7 +238,7 @@ def test_a_block_that_has_no_form_here_is_refused_and_not_dropped(block: Any) ->
 
 
 def test_a_document_from_elsewhere_gets_the_file_name_that_openai_demands() -> None:
-    pdf = {"type": "base64", "media_type": "application/pdf", "data": "JVBE"}
+    pdf: JsonObject = {"type": "base64", "media_type": "application/pdf", "data": "JVBE"}
     message = Message(
         id="m0",
         role="user",

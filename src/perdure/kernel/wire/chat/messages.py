@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import cast
 
+from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import (
     Block,
     Document,
@@ -58,7 +59,11 @@ _USUAL_RESULT = ("role", "tool_call_id", "content")
 
 
 def decode_list(items: Iterable[JsonObject], first: int = 0) -> tuple[Message, ...]:
-    """The messages of a list; ids count from `first`."""
+    """The messages of a list; ids count from `first`.
+
+    Raises:
+        InvalidMessage: a message without a role.
+    """
     messages: list[Message] = []
     for is_result, run in groupby(items, _is_result):
         if is_result:
@@ -70,7 +75,13 @@ def decode_list(items: Iterable[JsonObject], first: int = 0) -> tuple[Message, .
 
 
 def decode_message(item: JsonObject, name: str) -> Message:
-    """The value of one message that is no result."""
+    """The value of one message that is no result.
+
+    Raises:
+        InvalidMessage: it has no role.
+    """
+    if "role" not in item:
+        raise InvalidMessage("a chat message has a `role`; this one has none")
     role, provenance = _ROLES.get(str(item.get("role")), ("user", "harness"))
     decoded = None
     if item.get("role") == role:

@@ -52,7 +52,9 @@ def _open_round(pairing: Pairing) -> Iterator[Fault]:
 
 def _request_faults(request: Request, profile: ModelProfile, dialect: Dialect) -> Iterator[Fault]:
     if dialect == "anthropic":
-        yield from ending_faults(request.messages, profile)
+        # A request for compaction on demand may end in the answer that it summarises.
+        if "compaction" not in request.params:
+            yield from ending_faults(request.messages, profile)
         yield from parameter_faults(request, profile)
-    elif not request.messages:
+    if not request.messages:
         yield Fault(kind="no_messages", where="messages", message="at least one message is required")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from perdure.kernel.messages import Message, ToolResult, ToolUse
+from perdure.kernel.messages import Message, ServerToolResult, ServerToolUse, ToolResult, ToolUse
 from perdure.kernel.wire.codec import Dialect
 from perdure.kernel.wire.validity.faults import Fault, at
 
@@ -57,6 +57,8 @@ class _Rounds:
     """Calls of the current round without a result: id and place."""
     answered: set[str] = field(default_factory=set[str])
     """Calls of the current round with a result."""
+    started: set[str] = field(default_factory=set[str])
+    """Calls of the provider's own tools in the current turn."""
     replying: bool = False
     """Whether the current turn is not the assistant's."""
     told: bool = False
@@ -79,7 +81,7 @@ def _take_calls(rounds: _Rounds, index: int, message: Message) -> None:
     if rounds.replying:
         if rounds.awaiting:
             rounds.close()
-        rounds.answered = set()
+        rounds.answered, rounds.started = set(), set()
         rounds.replying = rounds.told = False
     for position, block in enumerate(message.content):
         if isinstance(block, ToolUse):
@@ -87,6 +89,10 @@ def _take_calls(rounds: _Rounds, index: int, message: Message) -> None:
                 rounds.faults.append(_duplicate_call(block.id, at(index, position)))
             rounds.seen.add(block.id)
             rounds.awaiting[block.id] = at(index, position)
+        elif isinstance(block, ServerToolUse):
+            rounds.started.add(block.id)
+        elif isinstance(block, ServerToolResult) and block.tool_use_id not in rounds.started:
+            rounds.faults.append(_orphan(block.tool_use_id, at(index, position)))
 
 
 def _take_results(rounds: _Rounds, index: int, message: Message) -> None:
@@ -145,7 +151,9 @@ def _duplicate_result(call: str, where: str) -> Fault:
 
 
 def _orphan(call: str, where: str) -> Fault:
-    return Fault(kind="orphan_result", where=where, message=f"the turn before has no call {call!r}")
+    return Fault(
+        kind="orphan_result", where=where, message=f"no call {call!r} stands where this result could answer it"
+    )
 
 
 def _late(call: str, where: str) -> Fault:

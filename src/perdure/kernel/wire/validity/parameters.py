@@ -36,6 +36,9 @@ T = TypeVar("T")
 
 def parameter_faults(request: Request, profile: ModelProfile) -> Iterator[Fault]:
     """Faults of everything but the messages themselves, under Anthropic's rules."""
+    for index, block in enumerate(request.system):
+        if isinstance(block, Text) and not block.text.strip():
+            yield Fault(kind="empty_text", where=f"system.{index}", message="system text blocks must be non-empty")
     yield from _mark_faults(request, profile)
     yield from _tool_faults(request)
     yield from _thinking_faults(request.params, profile)

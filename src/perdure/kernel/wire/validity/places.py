@@ -25,11 +25,8 @@ def place_faults(messages: Sequence[Message], profile: ModelProfile) -> Iterator
 
 def ending_faults(messages: Sequence[Message], profile: ModelProfile) -> Iterator[Fault]:
     """Faults of the end of a request under Anthropic's rules; a transcript may end as it likes."""
-    if not messages:
-        yield Fault(kind="no_messages", where="messages", message="at least one message is required")
-        return
-    last = messages[-1]
-    if last.role == "assistant" and not profile.features.prefill and not _continues(last):
+    last = messages[-1] if messages else None
+    if last and last.role == "assistant" and not profile.features.prefill and not _continues(last):
         yield Fault(
             kind="prefill_refused",
             where=at(len(messages) - 1),

@@ -213,7 +213,7 @@ class AnthropicDouble:
             message["input_transformations"] = list(prompt.transformations)
         if asked.body.get("diagnostics") is not None:
             message["diagnostics"] = diagnose(asked, self._fingerprints)
-        self._fingerprints[message["id"]] = fingerprint(asked)
+            self._fingerprints[message["id"]] = fingerprint(asked)
         self._remember_thinking(bodies(message["content"]))
         return message
 

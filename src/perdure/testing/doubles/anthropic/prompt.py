@@ -45,7 +45,7 @@ class Prompt:
     messages: list[Body]
     """The messages behind all server-side edits."""
     original_tokens: int
-    """Before context editing."""
+    """Before context editing; 0 where none is asked for."""
     applied: tuple[Body, ...]
     """Context edits that were applied."""
     transformations: tuple[Body, ...]
@@ -59,11 +59,11 @@ class Prompt:
 def make_prompt(asked: Asked, screened: Screened) -> Prompt:
     """Apply everything that the server does to a request before sampling, but for a new compaction."""
     messages = _visible(asked, screened)
-    original = _tokens(asked, messages)
+    original = _tokens(asked, messages) if asked.body.get("context_management") is not None else 0
     cleared, turns = clear_thinking(asked, messages)
     applied: tuple[Body, ...] = ()
     if turns:
-        saved = _tokens(asked, messages) - _tokens(asked, cleared)
+        saved = original - _tokens(asked, cleared)
         applied = ({"type": "clear_thinking_20251015", "cleared_thinking_turns": turns, "cleared_input_tokens": saved},)
     for edit in asked.edits:
         if edit.get("type") == "clear_tool_uses_20250919":

@@ -120,6 +120,11 @@ def walk(asked: Asked) -> tuple[list[Bound], Prefix]:
     return found, prefix
 
 
+def has_thinking(asked: Asked) -> bool:
+    """Some message holds thinking; a walk along a long conversation without any would be for nothing."""
+    return any(block.get("type") in KINDS for *_, block in asked.blocks())
+
+
 def mark_of_thinking(block: Body) -> str:
     """A short digest that tells one thinking block from another."""
     return digest(block.get("signature", block.get("data")))[:12]
@@ -199,6 +204,8 @@ def check_open_turn(asked: Asked) -> Iterator[str]:
 
 def check_signatures(asked: Asked) -> Iterator[str]:
     """Every thinking block is as it was signed. Never droppable."""
+    if not has_thinking(asked):
+        return
     latest = max((i for i, m in enumerate(asked.messages) if m.get("role") == "assistant"), default=-1)
     for bound in walk(asked)[0]:
         kind, part = str(bound.block.get("type")), "data" if "data" in bound.block else "signature"
@@ -227,6 +234,8 @@ def screen(asked: Asked) -> Screened:
     Raises:
         Refused: a block does not fit and the request did not ask for it to be dropped.
     """
+    if not has_thinking(asked):
+        return Screened(dropped=frozenset(), transformations=())
     dropped: set[tuple[int, int]] = set()
     notes: list[Body] = []
     behaviour = _behaviour(asked)
