@@ -205,3 +205,29 @@ def test_usage_that_another_provider_counted_leaves_in_anthropics_words() -> Non
         b'"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"cache_creation":'
         b'{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":2}}'
     ) == ANTHROPIC.encode_response(response)
+
+
+def test_the_encoding_of_a_message_is_made_once_and_marks_leave_it_alone() -> None:
+    request = Request(model="m", messages=(message(Text(text="a"), role="user"),))
+    before = ANTHROPIC.encode_request(request)
+    kept = request.messages[0].encoded("anthropic", lambda _: b"never made")
+    marked = ANTHROPIC.encode_request(replace(request, marks=(Mark(part="messages", index=0),)))
+
+    assert b'{"role":"user","content":[{"type":"text","text":"a"}]}' == kept
+    assert b'{"model":"m","messages":[' + kept + b"]}" == before
+    assert b"cache_control" in marked
+    assert before == ANTHROPIC.encode_request(request)
+
+
+def test_a_mark_goes_back_to_where_it_stood_in_its_block() -> None:
+    body = (
+        b'{"messages":[{"role":"user","content":[{"cache_control":{"ttl":"1h","type":"ephemeral"},'
+        b'"type":"text","text":"a"}]}]}'
+    )
+    request = ANTHROPIC.decode_request(body)
+
+    assert 1 == len(request.marks)
+    assert body == ANTHROPIC.encode_request(request)
+    assert b'{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}' == (
+        ANTHROPIC.encode_request(replace(request, marks=()))
+    )

@@ -156,7 +156,7 @@ def _all_objects(items: Json) -> list[JsonObject]:
 
 
 def _messages(items: list[Json], marks: list[Mark | None]) -> tuple[Message, ...]:
-    """The messages of a request. Each wire object is let go as soon as its value is made, which halves the peak."""
+    """The messages of a request. Each wire object is let go once its value is made, so that the parse is the peak."""
     messages: list[Message] = []
     items.reverse()
     while items:
