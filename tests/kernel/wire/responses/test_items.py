@@ -112,6 +112,7 @@ def test_what_a_model_does_in_a_row_is_one_message_and_results_in_a_row_are_anot
         {"type": "custom_tool_call_output", "call_id": "c2", "output": "b"},
         {"type": "compaction", "encrypted_content": "gAAA"},
         {"type": "compaction_trigger"},
+        {"role": "user", "content": "still there?"},
     ]
     said = [
         (message.id, message.role, message.provenance, len(message.content))
@@ -123,6 +124,7 @@ def test_what_a_model_does_in_a_row_is_one_message_and_results_in_a_row_are_anot
         ("m6", "user", "tool", 2),
         ("m7", "assistant", "assistant", 1),
         ("m8", "user", "harness", 1),
+        ("m9", "user", "user", 1),
     ]
 
     assert expected == said

@@ -70,7 +70,8 @@ def decode_list(items: Iterable[JsonObject], first: int = 0) -> tuple[Message, .
             content = tuple(_decode_result(item) for item in run)
             messages.append(Message(id=f"m{first + len(messages)}", role="user", content=content, provenance="tool"))
         else:
-            messages.extend(decode_message(item, f"m{first + len(messages) + n}") for n, item in enumerate(run))
+            start = first + len(messages)
+            messages.extend(decode_message(item, f"m{start + n}") for n, item in enumerate(run))
     return tuple(messages)
 
 

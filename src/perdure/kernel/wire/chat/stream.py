@@ -55,10 +55,8 @@ class _Parts:
     calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
 
     def so_far(self) -> JsonObject:
-        message: JsonObject = {"role": "assistant"}
-        if "content" not in self.wire:
-            message["content"] = None
-        message |= self.wire
+        usual: JsonObject = {"role": "assistant", "content": None}
+        message = {key: value for key, value in usual.items() if key not in self.wire} | self.wire
         for name, pieces in self.pieces.items():
             message[name] = "".join(pieces)
         if self.calls:

@@ -51,7 +51,8 @@ def decode_items(items: Iterable[JsonObject], first: int = 0) -> tuple[Message, 
     messages: list[Message] = []
     for side, run in groupby(items, _side):
         if side == "said":
-            messages.extend(_decode_said(item, f"m{first + len(messages) + n}") for n, item in enumerate(run))
+            for item in run:
+                messages.append(_decode_said(item, f"m{first + len(messages)}"))
         elif side == "tool":
             content = tuple(decode_item(item) for item in run)
             messages.append(Message(id=f"m{first + len(messages)}", role="user", content=content, provenance="tool"))
