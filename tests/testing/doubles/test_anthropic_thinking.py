@@ -41,7 +41,7 @@ class Talk:
             "model": model,
             "max_tokens": 2_000,
             "system": "You read files.",
-            "tools": [READ],
+            "tools": [dict(READ)],
             "thinking": {"type": "adaptive"},
             "messages": [{"role": "user", "content": "Read 1.py and 2.py."}],
         }

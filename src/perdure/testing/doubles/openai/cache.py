@@ -1,7 +1,7 @@
 """OpenAI's prompt cache, kept by the double's own clock.
 
 It knows token prefixes. It must never know `perdure.kernel.cache`. Prompts of 1,024 tokens or more are cached by
-themselves, in steps of 128 tokens (the step is unverified), on the machine that the first 256 tokens and
+themselves, in steps of 128 tokens (seen in every recorded session), on the machine that the first 256 tokens and
 `prompt_cache_key` lead to (OpenAI, prompt caching guide, 2026). From 5.6 on prefixes end at breakpoints and are billed.
 """
 
