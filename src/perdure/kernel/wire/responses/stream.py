@@ -6,7 +6,6 @@ Items are built in their wire form and decoded by `items` and `messages`, so tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -81,9 +80,33 @@ class ResponsesStream:
         Raises:
             InvalidMessage: an event about an item that did not begin, or without what its kind needs.
         """
-        kind = event.get("type")
-        handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
-        return handler(self, event) if handler else ()
+        match event.get("type"):
+            case "response.created" | "response.queued" | "response.in_progress":
+                return self._take_envelope(event)
+            case "response.output_item.added":
+                return self._item_added(event)
+            case "response.content_part.added":
+                return self._part_added(event)
+            case "response.reasoning_summary_part.added":
+                return self._summary_added(event)
+            case "response.output_text.delta" | "response.refusal.delta" | "response.reasoning_text.delta":
+                return self._text(event)
+            case "response.reasoning_summary_text.delta":
+                return self._summary(event)
+            case "response.function_call_arguments.delta":
+                return self._argument(event, "arguments")
+            case "response.custom_tool_call_input.delta":
+                return self._argument(event, "input")
+            case "response.output_item.done":
+                return self._item_done(event)
+            case "response.completed" | "response.incomplete" | "response.failed":
+                return self._end(event)
+            case "error":
+                return self._fail(event)
+            case _:
+                # What deltas told is told again by `*.done`, of which `output_item.done` alone counts; hosted tools
+                # and `response.compaction.compacting` tell their progress.
+                return ()
 
     def response(self) -> Response:
         """What arrived so far.
@@ -95,14 +118,14 @@ class ResponsesStream:
             body["output"] = [self._items[index].so_far() for index in sorted(self._items)]
         return decode_response(body)
 
-    def _open(self, event: JsonObject) -> tuple[Delta, ...]:
+    def _take_envelope(self, event: JsonObject) -> tuple[Delta, ...]:
         body = event.get("response")
         if isinstance(body, dict):
             self._envelope = body
         return ()
 
     def _end(self, event: JsonObject) -> tuple[Delta, ...]:
-        self._open(event)
+        self._take_envelope(event)
         self._complete = True
         error = self._envelope.get("error")
         if isinstance(error, dict):
@@ -154,11 +177,8 @@ class ResponsesStream:
     def _summary(self, event: JsonObject) -> tuple[Delta, ...]:
         return self._grow(self._item(event), ("summary", _place(event, "summary_index")), 0, "thinking", event)
 
-    def _arguments(self, event: JsonObject) -> tuple[Delta, ...]:
-        return self._grow(self._item(event), ("arguments", 0), 0, "input", event)
-
-    def _input(self, event: JsonObject) -> tuple[Delta, ...]:
-        return self._grow(self._item(event), ("input", 0), 0, "input", event)
+    def _argument(self, event: JsonObject, name: str) -> tuple[Delta, ...]:
+        return self._grow(self._item(event), (name, 0), 0, "input", event)
 
     def _grow(self, item: _Item, key: tuple[str, int], place: int, kind: Grown, event: JsonObject) -> tuple[Delta, ...]:
         piece = event.get("delta")
@@ -180,33 +200,6 @@ class ResponsesStream:
             raise InvalidMessage(
                 f"the event {event.get('type')!r} is about output item {index}, which did not begin"
             ) from None
-
-
-_Handler: TypeAlias = Callable[[ResponsesStream, JsonObject], "tuple[Delta, ...]"]
-
-# Within its own module, the table names the methods of the class above it.
-# pyright: reportPrivateUsage=false
-_HANDLERS: dict[str, _Handler] = {
-    "response.created": ResponsesStream._open,
-    "response.queued": ResponsesStream._open,
-    "response.in_progress": ResponsesStream._open,
-    "response.completed": ResponsesStream._end,
-    "response.incomplete": ResponsesStream._end,
-    "response.failed": ResponsesStream._end,
-    "error": ResponsesStream._fail,
-    "response.output_item.added": ResponsesStream._item_added,
-    "response.output_item.done": ResponsesStream._item_done,
-    "response.content_part.added": ResponsesStream._part_added,
-    "response.output_text.delta": ResponsesStream._text,
-    "response.refusal.delta": ResponsesStream._text,
-    "response.reasoning_text.delta": ResponsesStream._text,
-    "response.reasoning_summary_part.added": ResponsesStream._summary_added,
-    "response.reasoning_summary_text.delta": ResponsesStream._summary,
-    "response.function_call_arguments.delta": ResponsesStream._arguments,
-    "response.custom_tool_call_input.delta": ResponsesStream._input,
-}
-"""Events that change something. All others are passed over: `*.done` of what deltas told (`response.output_item.done`
-repeats what counts), progress of hosted tools, `response.compaction.compacting`, and whatever is new."""
 
 
 def _output_index(event: JsonObject, otherwise: int) -> int:
