@@ -11,12 +11,17 @@ call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from perdure.kernel.messages import Message, ServerToolResult, ServerToolUse, ToolResult, ToolUse
+from perdure.kernel.messages import Message
 from perdure.kernel.wire.codec import Dialect
+from perdure.kernel.wire.validity.facts import Facts
 from perdure.kernel.wire.validity.faults import Fault, at
+
+Place: TypeAlias = tuple[int, int]
+"""A message and one of its blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,19 +33,19 @@ class Pairing:
     """Calls of the round that is open at the very end: id and place. A request to be sent must have none."""
 
 
-def pair(messages: Sequence[Message], dialect: Dialect) -> Pairing:
-    """Pair every call with its result."""
+def pair(messages: Sequence[Message], facts: Sequence[Facts], dialect: Dialect) -> Pairing:
+    """Pair every call with its result; `facts` are those of the messages, in order."""
     if dialect == "responses":
-        return _pair_anywhere(messages)
+        return _pair_anywhere(messages, facts)
     rounds = _Rounds()
-    for index, message in enumerate(messages):
+    for index, (message, fact) in enumerate(zip(messages, facts, strict=True)):
         if message.role == "assistant":
             if dialect == "chat" and rounds.awaiting:
                 rounds.close()
-            _take_calls(rounds, index, message)
+            _take_calls(rounds, index, fact)
         else:
-            _take_results(rounds, index, message)
-    still_open = () if rounds.told else tuple(rounds.awaiting.items())
+            _take_results(rounds, index, fact)
+    still_open = () if rounds.told else tuple((call, at(*place)) for call, place in rounds.awaiting.items())
     if rounds.told:
         rounds.close()
     return Pairing(faults=tuple(rounds.faults), open=still_open)
@@ -53,7 +58,7 @@ class _Rounds:
     faults: list[Fault] = field(default_factory=list[Fault])
     seen: set[str] = field(default_factory=set[str])
     """Ids of all calls so far."""
-    awaiting: dict[str, str] = field(default_factory=dict[str, str])
+    awaiting: dict[str, Place] = field(default_factory=dict[str, Place])
     """Calls of the current round without a result: id and place."""
     answered: set[str] = field(default_factory=set[str])
     """Calls of the current round with a result."""
@@ -66,80 +71,89 @@ class _Rounds:
 
     def close(self) -> None:
         """Report what the round that is over left unanswered."""
-        for call, where in self.awaiting.items():
+        for call, place in self.awaiting.items():
             self.faults.append(
                 Fault(
                     kind="unanswered_call",
-                    where=where,
+                    where=at(*place),
                     message=f"the call {call!r} has no result in the turn that follows",
                 )
             )
         self.awaiting = {}
 
 
-def _take_calls(rounds: _Rounds, index: int, message: Message) -> None:
+def _take_calls(rounds: _Rounds, index: int, fact: Facts) -> None:
     if rounds.replying:
         if rounds.awaiting:
             rounds.close()
-        rounds.answered, rounds.started = set(), set()
+        if rounds.answered:
+            rounds.answered = set()
+        if rounds.started:
+            rounds.started = set()
         rounds.replying = rounds.told = False
-    for position, block in enumerate(message.content):
-        if isinstance(block, ToolUse):
-            if block.id in rounds.seen:
-                rounds.faults.append(_duplicate_call(block.id, at(index, position)))
-            rounds.seen.add(block.id)
-            rounds.awaiting[block.id] = at(index, position)
-        elif isinstance(block, ServerToolUse):
-            rounds.started.add(block.id)
-        elif isinstance(block, ServerToolResult) and block.tool_use_id not in rounds.started:
-            rounds.faults.append(_orphan(block.tool_use_id, at(index, position)))
+    for position, call in fact.calls:
+        if call in rounds.seen:
+            rounds.faults.append(_duplicate_call(call, at(index, position)))
+        rounds.seen.add(call)
+        rounds.awaiting[call] = (index, position)
+    if fact.server_calls or fact.server_results:
+        _take_server_blocks(rounds, index, fact)
 
 
-def _take_results(rounds: _Rounds, index: int, message: Message) -> None:
+def _take_server_blocks(rounds: _Rounds, index: int, fact: Facts) -> None:
+    """A result of the provider's own tools stands behind its call, in the same turn."""
+    for position, call, is_result in sorted(
+        [(*use, False) for use in fact.server_calls] + [(*result, True) for result in fact.server_results]
+    ):
+        if not is_result:
+            rounds.started.add(call)
+        elif call not in rounds.started:
+            rounds.faults.append(_orphan(call, at(index, position)))
+
+
+def _take_results(rounds: _Rounds, index: int, fact: Facts) -> None:
     rounds.replying = True
-    for position, block in enumerate(message.content):
-        if not isinstance(block, ToolResult):
-            rounds.told = True
-            continue
-        call = block.tool_use_id
+    for position, call in fact.results:
+        told = rounds.told or (fact.other is not None and fact.other < position)
         if call in rounds.awaiting:
             del rounds.awaiting[call]
             rounds.answered.add(call)
-            if rounds.told:
+            if told:
                 rounds.faults.append(_late(call, at(index, position)))
         elif call in rounds.answered:
             rounds.faults.append(_duplicate_result(call, at(index, position)))
         else:
             rounds.faults.append(_orphan(call, at(index, position)))
+    if fact.other is not None:
+        rounds.told = True
 
 
-def _pair_anywhere(messages: Iterable[Message]) -> Pairing:
+def _pair_anywhere(messages: Sequence[Message], facts: Sequence[Facts]) -> Pairing:
     faults: list[Fault] = []
-    awaiting: dict[str, str] = {}
+    awaiting: dict[str, Place] = {}
     seen: set[str] = set()
     told = False
-    for index, message in enumerate(messages):
-        for position, block in enumerate(message.content):
-            if isinstance(block, ToolUse):
-                if block.id in seen:
-                    faults.append(_duplicate_call(block.id, at(index, position)))
-                seen.add(block.id)
-                awaiting[block.id] = at(index, position)
-                told = False
-            elif isinstance(block, ToolResult):
-                call = block.tool_use_id
-                if awaiting.pop(call, None) is None:
-                    report = _duplicate_result if call in seen else _orphan
-                    faults.append(report(call, at(index, position)))
-            elif message.role != "assistant":
-                told = True
+    for index, (message, fact) in enumerate(zip(messages, facts, strict=True)):
+        for position, call in fact.calls:
+            if call in seen:
+                faults.append(_duplicate_call(call, at(index, position)))
+            seen.add(call)
+            awaiting[call] = (index, position)
+            told = False
+        for position, call in fact.results:
+            if awaiting.pop(call, None) is None:
+                report = _duplicate_result if call in seen else _orphan
+                faults.append(report(call, at(index, position)))
+        if fact.other is not None and message.role != "assistant":
+            told = True
+    left = [(call, at(*place)) for call, place in awaiting.items()]
     if told:
         faults.extend(
             Fault(kind="unanswered_call", where=where, message=f"no output found for the call {call!r}")
-            for call, where in awaiting.items()
+            for call, where in left
         )
-        awaiting = {}
-    return Pairing(faults=tuple(faults), open=tuple(awaiting.items()))
+        left = []
+    return Pairing(faults=tuple(faults), open=tuple(left))
 
 
 def _duplicate_call(call: str, where: str) -> Fault:

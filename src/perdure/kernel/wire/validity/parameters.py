@@ -5,25 +5,22 @@ It knows Anthropic's tables of limits and combinations. It must never know how c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from perdure.kernel.messages import (
     Block,
-    Compaction,
     Json,
     JsonObject,
     Mark,
     RedactedThinking,
     Request,
-    ServerToolResult,
     Text,
     Thinking,
     Tool,
-    ToolReference,
-    ToolResult,
 )
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.wire.validity.facts import Facts
 from perdure.kernel.wire.validity.faults import Fault, at
 
 LOWEST_TRIGGER = 50_000
@@ -34,15 +31,15 @@ _PARTS = {"tools": 0, "system": 1, "messages": 2}
 T = TypeVar("T")
 
 
-def parameter_faults(request: Request, profile: ModelProfile) -> Iterator[Fault]:
+def parameter_faults(request: Request, facts: Sequence[Facts], profile: ModelProfile) -> Iterator[Fault]:
     """Faults of everything but the messages themselves, under Anthropic's rules."""
     for index, block in enumerate(request.system):
         if isinstance(block, Text) and not block.text.strip():
             yield Fault(kind="empty_text", where=f"system.{index}", message="system text blocks must be non-empty")
     yield from _mark_faults(request, profile)
-    yield from _tool_faults(request)
+    yield from _tool_faults(request, facts)
     yield from _thinking_faults(request.params, profile)
-    yield from _edit_faults(request)
+    yield from _edit_faults(request, facts)
     if _object(request.params, "compaction"):
         yield from _compaction_faults(request.params)
 
@@ -114,7 +111,7 @@ def _pick(items: tuple[T, ...], index: int) -> T | None:
     return items[index] if index < len(items) else None
 
 
-def _tool_faults(request: Request) -> Iterator[Fault]:
+def _tool_faults(request: Request, facts: Sequence[Facts]) -> Iterator[Fault]:
     names: set[str] = set()
     for index, tool in enumerate(request.tools):
         if tool.name in names:
@@ -130,34 +127,14 @@ def _tool_faults(request: Request) -> Iterator[Fault]:
             where="tools",
             message="at least one tool must have defer_loading=false: all tools cannot be deferred",
         )
-    for index, message in enumerate(request.messages):
-        for position, block in enumerate(message.content):
-            if isinstance(block, ToolResult | ServerToolResult | ToolReference):
-                for name in _references(block):
-                    if name not in names:
-                        yield Fault(
-                            kind="unknown_tool_reference",
-                            where=at(index, position),
-                            message=f"tool reference {name!r} not found in available tools",
-                        )
-
-
-def _references(block: ToolResult | ServerToolResult | ToolReference) -> Iterator[str]:
-    match block:
-        case ToolReference(tool_name=name):
-            yield name
-        case ToolResult(content=tuple() as content):
-            for inner in content:
-                if isinstance(inner, ToolReference):
-                    yield inner.tool_name
-        case ServerToolResult(content=dict() as found):
-            references = found.get("tool_references")
-            for reference in references if isinstance(references, list) else ():
-                name = reference.get("tool_name") if isinstance(reference, dict) else None
-                if isinstance(name, str):
-                    yield name
-        case _:
-            return
+    for index, fact in enumerate(facts):
+        for position, name in fact.references:
+            if name not in names:
+                yield Fault(
+                    kind="unknown_tool_reference",
+                    where=at(index, position),
+                    message=f"tool reference {name!r} not found in available tools",
+                )
 
 
 def _thinking_faults(params: JsonObject, profile: ModelProfile) -> Iterator[Fault]:
@@ -189,7 +166,7 @@ def _thinking_faults(params: JsonObject, profile: ModelProfile) -> Iterator[Faul
         )
 
 
-def _edit_faults(request: Request) -> Iterator[Fault]:
+def _edit_faults(request: Request, facts: Sequence[Facts]) -> Iterator[Fault]:
     edits = _object(request.params, "context_management").get("edits")
     for index, edit in enumerate(edits if isinstance(edits, list) else ()):
         kind = edit.get("type") if isinstance(edit, dict) else None
@@ -207,11 +184,7 @@ def _edit_faults(request: Request) -> Iterator[Fault]:
                 where=where,
                 message=f"the trigger of a compaction is at least {LOWEST_TRIGGER} input tokens, not {trigger}",
             )
-        if any(
-            isinstance(block, Compaction) and block.signature is not None
-            for message in request.messages
-            for block in message.content
-        ):
+        if any(fact.signed for fact in facts):
             yield Fault(
                 kind="compaction_combination",
                 where=where,

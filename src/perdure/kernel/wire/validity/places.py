@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perdure.kernel.messages import Compaction, Message, RedactedThinking, ServerToolResult, ServerToolUse, Thinking
+from perdure.kernel.messages import Compaction, Message, ServerToolResult, ServerToolUse
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.wire.validity.facts import Facts
 from perdure.kernel.wire.validity.faults import Fault, at
 
 
-def place_faults(messages: Sequence[Message], profile: ModelProfile) -> Iterator[Fault]:
+def place_faults(messages: Sequence[Message], facts: Sequence[Facts], profile: ModelProfile) -> Iterator[Fault]:
     """Faults of order under Anthropic's rules, for a transcript or a request."""
     if not messages:
         return
     if messages[0].role == "assistant" and not isinstance(_first(messages[0]), Compaction):
         yield Fault(kind="first_not_user", where=at(0), message="the first message must be of the user")
     yield from _system_faults(messages, profile)
-    yield from _thinking_at_the_end(messages)
-    yield from _compaction_faults(messages)
+    yield from _thinking_at_the_end(messages, facts)
+    yield from _compaction_faults(facts)
 
 
 def ending_faults(messages: Sequence[Message], profile: ModelProfile) -> Iterator[Fault]:
@@ -75,30 +76,20 @@ def _system_fits(messages: Sequence[Message], index: int) -> bool:
     return follows and (index + 1 == len(messages) or messages[index + 1].role == "assistant")
 
 
-def _thinking_at_the_end(messages: Sequence[Message]) -> Iterator[Fault]:
+def _thinking_at_the_end(messages: Sequence[Message], facts: Sequence[Facts]) -> Iterator[Fault]:
     """Provider error: "The final block in an assistant message cannot be `thinking`". It looks at whole turns."""
-    for index, message in enumerate(messages):
-        if (
-            message.role == "assistant"
-            and message.content
-            and isinstance(message.content[-1], Thinking | RedactedThinking)
-            and (index + 1 < len(messages) and messages[index + 1].role != "assistant")
-        ):
+    for index, fact in enumerate(facts[:-1]):
+        if fact.ends_in_thought and messages[index].role == "assistant" and messages[index + 1].role != "assistant":
             yield Fault(
                 kind="thinking_last",
-                where=at(index, len(message.content) - 1),
+                where=at(index, len(messages[index].content) - 1),
                 message="the final block of an assistant turn cannot be thinking",
             )
 
 
-def _compaction_faults(messages: Sequence[Message]) -> Iterator[Fault]:
+def _compaction_faults(facts: Sequence[Facts]) -> Iterator[Fault]:
     """A signed block (on demand) comes first of all, and once; a block of the threshold kind stands anywhere."""
-    signed = [
-        (index, position)
-        for index, message in enumerate(messages)
-        for position, block in enumerate(message.content)
-        if isinstance(block, Compaction) and block.signature is not None
-    ]
+    signed = [(index, position) for index, fact in enumerate(facts) if fact.signed for position in fact.signed]
     for index, position in signed:
         if (index, position) != (0, 0):
             yield Fault(
