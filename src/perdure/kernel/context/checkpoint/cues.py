@@ -63,7 +63,8 @@ CUES = (
         r"min(?:imum)?|limit)",
         r"\b(?:limit(?:ed|s)?|cap(?:ped)?|ceiling|budget|quota|exceed|within|below|above|under|over|threshold|"
         r"deadline)\b",
-        r"最多|最少|至少|至多|不超过|不少于|不低于|不高于|上限|下限|限制|以内|以下|以上|之内|预算|截止|不大于|"
+        r"封顶|顶多|为限|赶在|最多|最少|至少|至多|不超过|不少于|不低于|不高于|上限|下限|限制|以内|以下|以上|之内|"
+        r"预算|截止|不大于|"
         r"不小于|控制在",
     ),
     _cue(
@@ -104,6 +105,18 @@ CUES = (
         r"goes?|uses?|belongs?|sits?|comes?|gets?|go|live|run|sit|means?|speaks?|listens?|answers?|expires?|"
         r"ends?|starts?|owns?|takes?)\b",
         r"我们的|是|为|位于|在.{1,20}上|属于|放在|等于|叫|用的",
+    ),
+    _cue(
+        "modal",
+        1.5,
+        r"要(?!是|不然|么)|得(?=赶|先|在|按|用|把|有|过|等|跟|经)|才(?:能|可以|行|算)|先.{1,12}(?:再|然后)|"
+        r"不(?:用|许|该|应)",
+    ),
+    _cue(
+        "impersonal",
+        1.0,
+        r"^(?!.*\b(?:i|you|he|she|me|my|your|it|this|that|was|were|had|did|\w+ed)\b)(?!.*[?？我你他她咱这那]|"
+        r".*[吗呢吧了][。！]?$).{8,}",
     ),
     _cue(
         "value",
@@ -151,7 +164,7 @@ DOUBTS = (
         -1.5,
         r"\b(?:i|we|it|she|he|they|that|you) (?:had|saw|was|were|got|did|didn['’]?t|thought|said|tried|noticed|"
         r"looked|stumbled|remember|seems?)\b",
-        r"我记得|去年|上次|早上|前几天|后来|发现|好像|似乎|看着|看了",
+        r"我记得|去年|上次|早上|前几天|后来|发现|好像|似乎|看了",
     ),
     _cue(
         "errand",

@@ -31,7 +31,7 @@ OUTDATED = -4.0
 CURRENT = 100.0
 """The current task comes before everything but the pins."""
 
-_WORDS = re.compile(r"[A-Za-z0-9_]+|[\u4e00-\u9fff]")
+_WORDS = re.compile(r"[A-Za-z0-9_]+|[\u4e00-\u9fff](?=([\u4e00-\u9fff]?))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +169,18 @@ def _score(unit: Ranked, spoken: Spoken) -> float:
 
 def _novelty(units: Sequence[Ranked]) -> list[float]:
     """For each passage the share of its words that the user uses in few others."""
-    words = [frozenset(word.lower() for word in _WORDS.findall(unit.text[:600])) for unit in units]
+    words = [frozenset(_words(unit.text[:600])) for unit in units]
     used: dict[str, int] = {}
     for each in words:
         for word in each:
             used[word] = used.get(word, 0) + 1
     rare = max(2, len(units) // 100)
     return [sum(used[word] <= rare for word in each) / max(len(each), 4) for each in words]
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words in lower case; Chinese as pairs of characters, since single ones recur everywhere."""
+    return (f"{match.group()}{match.group(1) or ''}".lower() for match in _WORDS.finditer(text))
 
 
 def _taken(
@@ -197,7 +202,7 @@ def _taken(
 
 def _sameness(unit: Ranked) -> str:
     """Two passages are as good as one where this is equal. What is outdated is no stand-in for what is in force."""
-    return f"{unit.outdated} {' '.join(_WORDS.findall(unit.text.lower()))}"
+    return f"{unit.outdated} {' '.join(_words(unit.text))}"
 
 
 def _alone(said: Said, text: str) -> str:
