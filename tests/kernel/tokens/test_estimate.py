@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from perdure.kernel.messages import NOTHING, Media, Usage, Weight, weigh_text
 from perdure.kernel.models import lookup
 from perdure.kernel.tokens import (
+    FRAMING_MARGIN,
     UNCALIBRATED,
     Anchor,
     Calibration,
@@ -50,14 +51,25 @@ def test_only_what_came_since_the_anchor_is_uncertain() -> None:
     actual = estimate(CLAUDE, UNCALIBRATED, Anchor(tokens=100_000, position=3), since)
 
     assert 100_000 + new == actual.tokens
-    assert pytest.approx(0.10 * new, abs=1) == actual.margin
+    assert pytest.approx(0.10 * new + FRAMING_MARGIN, abs=1) == actual.margin
     assert actual.tokens + actual.margin == actual.upper
 
 
 def test_without_an_anchor_all_of_it_is_uncertain() -> None:
     whole = weigh_text("x" * 29_000)
 
-    assert pytest.approx(0.10 * tokens_of(whole, CLAUDE), abs=1) == estimate(CLAUDE, UNCALIBRATED, None, whole).margin
+    expected = 0.10 * tokens_of(whole, CLAUDE) + FRAMING_MARGIN
+
+    assert pytest.approx(expected, abs=1) == estimate(CLAUDE, UNCALIBRATED, None, whole).margin
+
+
+def test_the_framing_of_many_blocks_averages_out() -> None:
+    some, many = Weight(bytes=50_000, chars=50_000, blocks=50), Weight(bytes=50_000, chars=50_000, blocks=5_000)
+    extra = 0.10 * (tokens_of(many, CLAUDE) - tokens_of(some, CLAUDE))
+
+    actual = estimate(CLAUDE, UNCALIBRATED, None, many).margin - estimate(CLAUDE, UNCALIBRATED, None, some).margin
+
+    assert pytest.approx(extra, abs=1) == actual
 
 
 def test_light_edits_are_taken_off_the_anchor_but_never_below_nothing() -> None:

@@ -2,10 +2,11 @@
 
 from perdure.kernel.tokens.calibration import UNCALIBRATED, Calibration
 from perdure.kernel.tokens.count import TOOL_PROMPT, overhead_tokens, text_tokens, tokens_of, weigh_overhead
-from perdure.kernel.tokens.estimate import Anchor, Estimate, anchor_at, calibrate, estimate
+from perdure.kernel.tokens.estimate import FRAMING_MARGIN, Anchor, Estimate, anchor_at, calibrate, estimate, margin_of
 from perdure.kernel.tokens.media import tokens_of_media
 
 __all__ = [
+    "FRAMING_MARGIN",
     "TOOL_PROMPT",
     "UNCALIBRATED",
     "Anchor",
@@ -14,6 +15,7 @@ __all__ = [
     "anchor_at",
     "calibrate",
     "estimate",
+    "margin_of",
     "overhead_tokens",
     "text_tokens",
     "tokens_of",

@@ -15,6 +15,13 @@ from perdure.kernel.tokens.calibration import Calibration
 from perdure.kernel.tokens.count import text_tokens, tokens_of
 from perdure.kernel.tokens.media import tokens_of_media
 
+FRAMING_MARGIN = 16
+"""Tokens by which the framing of each block may be higher than counted. Fitted on recorded sessions of Claude: with it
+91 and 96 % of requests stayed below estimate and margin, without it 61 and 63 %."""
+
+FRAMED_BLOCKS = 50
+"""Blocks for which that is added; in more of them it averages out, and the relative margin covers it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
@@ -59,7 +66,13 @@ def estimate(profile: ModelProfile, calibration: Calibration, anchor: Anchor | N
     all of it.
     """
     since = tokens_of(weight_since, profile, calibration)
-    return Estimate(tokens=since + (anchor.tokens if anchor else 0), margin=ceil(since * calibration.margin))
+    margin = margin_of(since, weight_since.blocks, calibration)
+    return Estimate(tokens=since + (anchor.tokens if anchor else 0), margin=margin)
+
+
+def margin_of(tokens: int, blocks: int, calibration: Calibration) -> int:
+    """Tokens by which an estimate of `tokens` tokens in `blocks` blocks may be too low."""
+    return ceil(tokens * calibration.margin) + FRAMING_MARGIN * min(blocks, FRAMED_BLOCKS)
 
 
 def calibrate(profile: ModelProfile, calibration: Calibration, appended: Weight, growth: int) -> Calibration:
