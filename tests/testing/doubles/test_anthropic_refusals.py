@@ -19,6 +19,7 @@ RESULT: Body = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x =
 READ: Body = {"name": "read", "description": "Read a file.", "input_schema": {"type": "object"}}
 ASKS: Body = {"role": "assistant", "content": [CALL]}
 TELLS: Body = {"role": "user", "content": [RESULT]}
+IMAGE: Body = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
 SYSTEM: Body = {"role": "system", "content": "Be brief."}
 
 
@@ -383,6 +384,10 @@ SHAPES = [
                  "claude-opus-4-8")),
     refused("limits", "100,000 messages", {"messages": [USER, HELLO] * 50_000 + [USER]},
             Case(counted=False, says="messages: List should have at most 100000 items after validation, not 100001")),
+    refused("limits", "600 images", {"messages": [user(*[IMAGE] * 601)]},
+            Case(says="messages: too many images and documents: 601 > 600")),
+    refused("limits", "100 images in a small window", {"messages": [user(*[IMAGE] * 101)]},
+            Case(model="claude-haiku-4-5", says="messages: too many images and documents: 101 > 100")),
     refused("limits", "the window", {"messages": [{"role": "user", "content": "word " * 200_100}]},
             Case(model="claude-haiku-4-5", counted=False,
                  says="prompt is too long: 200105 tokens > 200000 maximum")),
@@ -443,6 +448,13 @@ def test_counting_refuses_what_sampling_refuses(change: Body, case: Case) -> Non
     answered = ask(body, case.betas, "/v1/messages/count_tokens")
 
     assert case.says == answered.body["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "container", "stream"])
+def test_counting_has_no_fields_for_sampling(name: str) -> None:
+    answered = ask({"model": "claude-opus-4-8", "messages": [USER], name: 1}, path="/v1/messages/count_tokens")
+
+    assert f"{name}: Extra inputs are not permitted" == answered.body["error"]["message"]
 
 
 def test_the_request_that_every_case_changes_is_accepted() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perdure.testing.doubles.anthropic.asked import Asked
-from perdure.testing.doubles.shape import body_of, number
+from perdure.testing.doubles.shape import bodies, body_of, number
 
 
 def check_max_tokens(asked: Asked) -> Iterator[str]:
@@ -55,6 +55,15 @@ def check_sampling(asked: Asked) -> Iterator[str]:
         for name in ("temperature", "top_p", "top_k"):
             if asked.body.get(name) is not None:
                 yield f"`{name}` is deprecated for this model."
+
+
+def check_media(asked: Asked) -> Iterator[str]:
+    """At most 600 images and documents, 100 where the window is 200k. Pages count really; the wording is unverified."""
+    blocks = [block for *_, block in asked.blocks()]
+    nested = [part for block in blocks for part in bodies(block.get("content"))]
+    count = sum(1 for block in [*blocks, *nested] if block.get("type") in {"image", "document"})
+    if count > (limit := 100 if asked.model.window <= 200_000 else 600):
+        yield f"messages: too many images and documents: {count} > {limit}"
 
 
 def check_effort(asked: Asked) -> Iterator[str]:

@@ -11,6 +11,7 @@ from perdure.testing.doubles.anthropic.asked import Rule
 RULES: tuple[Rule, ...] = (
     Rule(name="fields are known, present and of their kind", topic="errors", check=schema.check_shape),
     Rule(name="at most 100,000 messages", topic="errors: hard limits", check=turns.check_count),
+    Rule(name="not too many images", topic="errors: hard limits", check=limits.check_media),
     Rule(name="the output limit is legal", topic="errors: max_tokens", check=limits.check_max_tokens),
     Rule(name="warming the cache samples nothing", topic="prompt caching: pre-warm", check=limits.check_warming),
     Rule(name="no sampling parameters on newer models", topic="errors", check=limits.check_sampling),
