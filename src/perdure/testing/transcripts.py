@@ -36,7 +36,7 @@ _BYTES = 3
 
 @st.composite
 def transcripts(draw: st.DrawFn, *, max_events: int = 30, open_end: bool = True, largest: int = 12_000) -> Transcript:
-    """Any legal transcript, valid in every dialect.
+    """Any legal transcript: its order is valid in every dialect, though not every dialect has a form for every block.
 
     An event is something that the user says, an answer, or a round of calls with its results; so there are up to about
     twice as many messages. With `open_end` the last round may lack results. The largest output has `largest`

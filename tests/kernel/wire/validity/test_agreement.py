@@ -1,15 +1,27 @@
 """The checker and the double of the API, written apart from the same documentation, agree on what is refused."""
 
-from hypothesis import given
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
+from perdure.kernel.errors import UntranslatableBlock
 from perdure.kernel.messages import Mark, Message, RedactedThinking, Request, Text, Thinking, Ttl, decode_object
 from perdure.kernel.models import lookup
 from perdure.kernel.wire.anthropic import ANTHROPIC
+from perdure.kernel.wire.chat import CHAT
+from perdure.kernel.wire.codec import Codec
+from perdure.kernel.wire.responses import RESPONSES
 from perdure.kernel.wire.validity import Fault, check
 from perdure.testing.doubles.anthropic.asked import Asked, Rule, first_refusal
 from perdure.testing.doubles.anthropic.models import MODELS
 from perdure.testing.doubles.anthropic.rules import RULES
+from perdure.testing.doubles.openai.asked import Asked as OpenAIAsked
+from perdure.testing.doubles.openai.asked import first_refusal as first_openai_refusal
+from perdure.testing.doubles.openai.chat_rules import CHAT_RULES
+from perdure.testing.doubles.openai.models import OPENAI_MODELS
+from perdure.testing.doubles.openai.responses_rules import RESPONSES_RULES
 from perdure.testing.doubles.shape import Seal
 from perdure.testing.transcripts import broken_transcripts
 
@@ -88,3 +100,45 @@ def test_neither_takes_a_mark_on_thinking() -> None:
 
         assert ["mark_refused"] == [fault.kind for fault in faults(request)]
         assert refusal(request) is not None
+
+
+CHAT_PAIRS = tuple(rule for rule in CHAT_RULES if rule.name.startswith("tool messages answer"))
+RESPONSES_PAIRS = tuple(rule for rule in RESPONSES_RULES if rule.name == "calls and outputs pair up")
+PAIR_KINDS = {"orphan_result", "unanswered_call", "late_result", "open_round"}
+
+
+def without_thinking(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    bare = (
+        replace(
+            message,
+            content=tuple(block for block in message.content if not isinstance(block, Thinking | RedactedThinking)),
+        )
+        for message in messages
+    )
+    return tuple(message for message in bare if message.content)
+
+
+@pytest.mark.parametrize("codec", [CHAT, RESPONSES])
+@given(broken=broken_transcripts())
+def test_openai_pairs_calls_and_results_alike(codec: Codec, broken: tuple[Message, ...]) -> None:
+    request = Request(model="gpt-5", messages=without_thinking(broken))
+    try:
+        body = codec.encode_request(request)
+    except UntranslatableBlock:
+        # Chat Completions has no form for a picture in a tool's result.
+        reject()
+    asked = OpenAIAsked(
+        body=decode_object(body),
+        model=OPENAI_MODELS["gpt-5"],
+        organization="o",
+        seal=Seal("key"),
+        stored={},
+        reasoned={},
+    )
+
+    refused = first_openai_refusal(CHAT_PAIRS if codec.dialect == "chat" else RESPONSES_PAIRS, asked)
+    kinds = {fault.kind for fault in check(request, lookup("gpt-5"), codec.dialect)}
+
+    # OpenAI does not say whether an id may come twice; the checker refuses it, since nobody can tell the two apart.
+    assume(not kinds & {"duplicate_call", "duplicate_result"})
+    assert (refused is None) == (not kinds & PAIR_KINDS), (refused, kinds)
