@@ -134,7 +134,13 @@ def received(
     A frozen dataclass sets each field through a generic call, which was half the time of decoding a long request. Here
     they are set on a mutable twin of the same layout, which then becomes the message.
     """
-    draft = _Draft(id=id, role=role, content=content, provenance=provenance, plain=plain, extra=extra)
+    draft = _Draft()
+    draft.id = id
+    draft.role = role
+    draft.content = content
+    draft.provenance = provenance
+    draft.plain = plain
+    draft.extra = extra
     # Legal at run time, since both classes have the same slots; no annotation can say so.
     draft.__class__ = Message  # pyright: ignore[reportAttributeAccessIssue]
     return cast("Message", draft)
@@ -144,27 +150,18 @@ class _Draft:
     """A message before it is frozen."""
 
     __slots__ = Message.__slots__
+    id: str
+    role: Role
+    content: tuple[Block, ...]
+    provenance: Provenance
+    plain: bool
+    extra: Extra | None
 
-    def __init__(
-        self,
-        *,
-        id: str,
-        role: Role,
-        content: tuple[Block, ...],
-        provenance: Provenance,
-        plain: bool,
-        extra: Extra | None,
-    ) -> None:
-        self.id = id
-        self.role = role
-        self.content = content
-        self.provenance = provenance
-        self.plain = plain
+    def __init__(self) -> None:
         self.time = None
         self.model = None
         self.stop_reason = None
         self.usage = None
-        self.extra = extra
         self._kept = _NOTHING
         self._dialect = ""
         self._encoding = b""

@@ -6,8 +6,6 @@ wrong: a shape that cannot be a request, message or response at all is refused, 
 
 from __future__ import annotations
 
-from typing import cast
-
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import (
     Block,
@@ -165,24 +163,26 @@ def _messages(items: list[Json], marks: list[Mark | None]) -> tuple[Message, ...
 
 
 def _message(item: Json, index: int, marks: list[Mark | None] | None) -> Message:
-    given = _object(item, "messages", index)
-    role, content = given.get("role"), given.get("content")
-    provenance = _PROVENANCE.get(role) if isinstance(role, str) else None
-    if provenance is None:
-        raise InvalidMessage(f"messages/{index} has the role {role!r}; known are {', '.join(_PROVENANCE)}")
+    if not isinstance(item, dict):
+        raise InvalidMessage(f"messages/{index} must be an object, not {kind_of(item)}")
+    speaker, content = item.get("role"), item.get("content")
+    known = _SPEAKERS.get(speaker) if isinstance(speaker, str) else None
+    if known is None:
+        raise InvalidMessage(f"messages/{index} has the role {speaker!r}; known are {', '.join(_SPEAKERS)}")
+    role, provenance = known
     blocks: list[Block]
     if isinstance(content, str):
         blocks = [Text(text=content)]
     elif isinstance(content, list):
         blocks = _content(content, index, marks)
-        if provenance == "user" and blocks and all(type(block) is ToolResult for block in blocks):
+        if provenance == "user" and {*map(type, blocks)} == {ToolResult}:
             provenance = "tool"
     else:
         raise InvalidMessage(f"the content of messages/{index} must be a string or an array, not {kind_of(content)}")
-    extra = None if tuple(given) == _MESSAGE else extra_of(DIALECT, given, _MESSAGE)
+    extra = None if tuple(item) == _MESSAGE else extra_of(DIALECT, item, _MESSAGE)
     return received(
         id=f"m{index}",
-        role=cast("Role", role),
+        role=role,
         content=tuple(blocks),
         provenance=provenance,
         plain=isinstance(content, str),
@@ -211,4 +211,8 @@ def _object(item: Json, path: str, index: int) -> JsonObject:
 
 
 _MESSAGE = ("role", "content")
-_PROVENANCE: dict[str, Provenance] = {"user": "user", "assistant": "assistant", "system": "harness"}
+_SPEAKERS: dict[str, tuple[Role, Provenance]] = {
+    "user": ("user", "user"),
+    "assistant": ("assistant", "assistant"),
+    "system": ("system", "harness"),
+}
