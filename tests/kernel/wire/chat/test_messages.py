@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -178,14 +179,14 @@ def test_reasoning_of_any_server_is_one_block_that_takes_all_its_fields_along(
     assert isinstance(first, Thinking)
     assert thinking == first.thinking
     assert [item] == CHAT.encode_messages([message])
-    assert [{"role": "assistant", "content": "done"}] == CHAT.encode_messages([replaced(message, tuple(rest))])
+    assert [{"role": "assistant", "content": "done"}] == CHAT.encode_messages([replace(message, content=tuple(rest))])
 
 
 def test_a_text_that_was_cleared_leaves_null_beside_its_calls() -> None:
     (message,) = CHAT.decode_messages([{"role": "assistant", "content": "so", "tool_calls": [call("c")], "zeta": 1}])
 
     assert [{"role": "assistant", "content": None, "tool_calls": [call("c")], "zeta": 1}] == CHAT.encode_messages(
-        [replaced(message, message.content[1:])]
+        [replace(message, content=message.content[1:])]
     )
 
 
@@ -275,15 +276,3 @@ def test_an_encoding_is_made_once_and_kept_with_its_message() -> None:
 def call(name: str) -> Json:
     """A call as OpenAI sends it."""
     return {"id": name, "type": "function", "function": {"name": "read", "arguments": '{"n":1}'}}
-
-
-def replaced(message: Message, content: tuple[Block, ...]) -> Message:
-    """The same message with another content."""
-    return Message(
-        id=message.id,
-        role=message.role,
-        content=content,
-        provenance=message.provenance,
-        plain=message.plain,
-        extra=message.extra,
-    )

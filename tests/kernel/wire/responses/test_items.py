@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -257,6 +258,28 @@ def test_a_document_from_elsewhere_gets_the_file_name_that_openai_demands() -> N
     ]
 
     assert expected == item["content"]
+
+
+def test_an_item_whose_type_is_no_text_is_carried() -> None:
+    items: list[JsonObject] = [{"type": []}, {"type": {"a": 1}, "role": "user"}, {"type": None}, {}]
+
+    assert items == RESPONSES.encode_messages(RESPONSES.decode_messages(items))
+
+
+def test_a_result_with_another_content_keeps_the_fields_around_it() -> None:
+    item: JsonObject = {"type": "custom_tool_call_output", "id": "o_1", "call_id": "c", "output": "long", "zeta": 1}
+    (message,) = RESPONSES.decode_messages([item])
+    (result,) = message.tool_results
+    cleared = replace(message, content=(replace(result, content="cleared"),))
+
+    assert [{**item, "output": "cleared"}] == RESPONSES.encode_messages([cleared])
+
+
+def test_an_answer_without_its_reasoning_keeps_the_items_around_it() -> None:
+    said: JsonObject = {"type": "message", "id": "m_1", "role": "assistant", "phase": "final", "content": "Done."}
+    (message,) = RESPONSES.decode_messages([{"type": "reasoning", "summary": []}, said])
+
+    assert [said] == RESPONSES.encode_messages([replace(message, content=message.content[1:])])
 
 
 def test_a_part_outside_of_a_message_is_refused() -> None:

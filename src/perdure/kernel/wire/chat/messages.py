@@ -83,15 +83,18 @@ def decode_message(item: JsonObject, name: str) -> Message:
     """
     if "role" not in item:
         raise InvalidMessage("a chat message has a `role`; this one has none")
-    role, provenance = _ROLES.get(str(item.get("role")), ("user", "harness"))
+    role, provenance = _ROLES.get(str(item["role"]), ("user", "harness"))
+    text = item.get("content")
+    if item["role"] == role and isinstance(text, str) and text and tuple(item) == _USUAL:
+        # Most messages of most histories: nothing else can be in them.
+        return Message(id=name, role=role, content=(Text(text=text),), provenance=provenance, plain=True)
     decoded = None
     if item.get("role") == role:
         decoded = _decode_answer(item) if role == "assistant" else _decode_said(item)
     if decoded is None:
         return Message(id=name, role=role, content=(Unknown(dialect=DIALECT, raw=item),), provenance=provenance)
     content, extra = decoded
-    plain = isinstance(item.get("content"), str)
-    return Message(id=name, role=role, content=content, provenance=provenance, plain=plain, extra=extra)
+    return Message(id=name, role=role, content=content, provenance=provenance, plain=isinstance(text, str), extra=extra)
 
 
 def encode_message(message: Message) -> list[JsonObject]:
@@ -221,20 +224,11 @@ def _decode_answer(item: JsonObject) -> tuple[tuple[Block, ...], Extra | None] |
     if reasoning:
         thinking = (Thinking(thinking=_readable(reasoning), extra=Extra(dialect=DIALECT, fields=reasoning)),)
     keys = tuple(item)
-    if _is_usual(item, keys, bool(content), bool(calls)):
+    if keys == _USUAL_CALLS and calls and (item["content"] is None or (content and isinstance(item["content"], str))):
         return (*content, *calls), None
     typed = {*known, *(key for key, _ in reasoning)}
     fields = tuple((key, value) for key, value in item.items() if key not in typed)
     return (*thinking, *content, *calls), Extra(dialect=DIALECT, fields=fields, keys=keys)
-
-
-def _is_usual(item: JsonObject, keys: tuple[str, ...], content: bool, calls: bool) -> bool:
-    """Whether an answer is laid out as an answer from another dialect would be."""
-    if keys == _USUAL:
-        return content and isinstance(item["content"], str)
-    return (
-        keys == _USUAL_CALLS and calls and (item["content"] is None or (content and isinstance(item["content"], str)))
-    )
 
 
 def _calls(item: JsonObject) -> tuple[ToolUse, ...] | None:

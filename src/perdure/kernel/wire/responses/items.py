@@ -177,7 +177,7 @@ def _encode_output(result: ToolResult) -> Json:
 
 
 def _fields_beyond(item: JsonObject, typed: tuple[str, ...]) -> tuple[tuple[str, Json], ...]:
-    return tuple((key, value) for key, value in item.items() if key not in typed)
+    return tuple([(key, value) for key, value in item.items() if key not in typed])
 
 
 _DECODERS: dict[str, Callable[[JsonObject], Block | None]] = {

@@ -101,10 +101,12 @@ def _is_message(item: JsonObject) -> bool:
 
 
 def _side(item: JsonObject) -> Side:
-    if _is_message(item):
+    kind = item.get("type", "message")
+    if isinstance(kind, str) and kind in _RESULTS:
+        return "tool"
+    if kind == "message" and "role" in item:
         return "assistant" if item["role"] == "assistant" else "said"
-    kind = item.get("type")
-    if kind in _RESULTS or (kind == "tool_search_output" and item.get("execution") != "server"):
+    if kind == "tool_search_output" and item.get("execution") != "server":
         return "tool"
     return "said" if kind == "compaction_trigger" else "assistant"
 
