@@ -134,3 +134,10 @@ def test_a_signed_block_in_the_place_of_what_it_summarises_is_no_edit() -> None:
     )
 
     assert [] == following(HISTORY, (block, *HISTORY[2:]))
+
+
+def test_a_block_that_was_taken_out_is_not_put_back() -> None:
+    bare = (HISTORY[0], without_thinking(HISTORY[1]), *HISTORY[2:])
+
+    assert [] == following(HISTORY, bare)
+    assert ["messages.1", "messages.3", "messages.5"] == following(bare, HISTORY)

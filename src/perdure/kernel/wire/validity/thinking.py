@@ -45,7 +45,7 @@ def check_following(previous: Request, request: Request, profile: ModelProfile) 
     """
     if not profile.binds_thinking or _drops(request) or _starts_compacted(request):
         return ()
-    same = _common_prefix(previous, request)
+    first = _first_unbound(previous, request)
     sent = {message.id for message in previous.messages}
     old = sent | _first_new(previous, request, sent)
     return tuple(
@@ -55,7 +55,7 @@ def check_following(previous: Request, request: Request, profile: ModelProfile) 
             message="the thinking block is bound to a different conversation: something before it changed",
         )
         for index, message in enumerate(request.messages)
-        if index > same and message.id in old and _thinking_of(message)
+        if index >= first and message.id in old and _thinking_of(message)
     )
 
 
@@ -107,13 +107,16 @@ def _starts_compacted(request: Request) -> bool:
     return any(isinstance(block, Compaction) and block.signature is not None for block in first)
 
 
-def _common_prefix(previous: Request, request: Request) -> int:
-    """The last position at which thinking is still bound: -1 where the overhead changed, else the first difference."""
+def _first_unbound(previous: Request, request: Request) -> int:
+    """The first message whose thinking no longer stands behind the prefix that it was made for."""
     shared = [tool for tool in previous.tools if not tool.deferred]
     if previous.system != request.system or shared != [tool for tool in request.tools if not tool.deferred]:
-        return -1
+        return 0
     for index, (one, other) in enumerate(zip(previous.messages, request.messages, strict=False)):
         if _without_thinking(one) != _without_thinking(other):
+            return index + 1
+        if _thinking_of(other) and not _thinking_of(one):
+            # A block that was taken out is not put back.
             return index
     return len(request.messages)
 
