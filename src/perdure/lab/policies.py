@@ -15,10 +15,12 @@ from perdure.kernel.context import (
     PRESETS,
     Engine,
     InMemory,
+    Lost,
     Original,
     Reply,
     Rung,
     Settings,
+    Step,
     Summarize,
     drive,
     render,
@@ -44,8 +46,10 @@ class Sent:
     """The rungs that changed the view for this request."""
     asks: tuple[Summarize, ...] = ()
     """The narratives that had to be written first."""
-    evicted: int = 0
-    """Tokens that left the view with this request."""
+    steps: tuple[Step, ...] = ()
+    """What those rungs brought and at what price, where the policy tells."""
+    lost: tuple[Lost, ...] = ()
+    """The loss report: what left the view with this request, where the policy tells."""
     frontier: int | None = None
     """The last message that no later edit can change, where the policy knows."""
     edited: bool = False
@@ -122,11 +126,13 @@ class Perdure:
             view = render(transcript, self._engine.ledger)
             return Sent(messages=view.messages, infeasible=True, edited=True, asks=self._ports.taken())
         edited = projection.changed and any(step.why != "entry" for step in projection.steps if step.changed)
+        steps = tuple(step for step in projection.steps if step.changed)
         return Sent(
             messages=projection.view.messages,
-            rungs=tuple(step.rung for step in projection.steps if step.changed),
+            rungs=tuple(step.rung for step in steps),
+            steps=steps,
+            lost=projection.lost,
             asks=self._ports.taken(),
-            evicted=sum(lost.tokens for lost in projection.lost),
             frontier=projection.frontier - 1,
             edited=edited,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from perdure.kernel.cache import EMPTY, Bill, Head, PrefixChain, PromptCache, bill_of, plan_marks, price, rolling_mark
-from perdure.kernel.context import Summarize
+from perdure.kernel.context import Lost, Step, Summarize
 from perdure.kernel.messages import (
     Mark,
     Message,
@@ -23,6 +23,7 @@ from perdure.kernel.messages import (
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import UNCALIBRATED, Calibration, overhead_tokens, text_tokens, tokens_of
 from perdure.kernel.wire.validity import Fault, check_messages
+from perdure.lab.composition import Composition, Sizes
 from perdure.lab.needed import Recallable, Tally, Visibility, Vocabulary
 from perdure.lab.policies import NARRATIVE_TOKENS, Policy, Sent
 from perdure.lab.recording import Asked, Recording
@@ -51,6 +52,12 @@ class Point:
     infeasible: bool
     at: int
     """Messages of the transcript that had come by then."""
+    steps: tuple[Step, ...] = ()
+    """What the rungs brought and at what price, where the policy tells."""
+    lost: tuple[Lost, ...] = ()
+    """The loss report of this request, where the policy tells."""
+    sizes: Sizes = ()
+    """Bytes of text by kind; empty where what was sent is not known."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +67,8 @@ class Replayed:
     policy: str
     model: str
     window: int | None
+    overhead: int = 0
+    """Tokens of tools and system blocks that count against the window."""
     points: list[Point] = field(default_factory=list[Point])
     needed: Tally = field(default_factory=Tally)
     seconds: list[float] = field(default_factory=list[float])
@@ -109,11 +118,12 @@ class Subject:
 def replay(subject: Subject, policy_name: str, policy: Policy, setting: Setting) -> Replayed:
     """What a policy would have sent for each request of a session, and what became of it."""
     profile = subject.profile
-    result = Replayed(policy=policy_name, model=profile.id, window=profile.window.tokens)
+    result = Replayed(policy=policy_name, model=profile.id, window=profile.window.tokens, overhead=subject.overhead)
     run = policy(profile, subject.overhead)
     provider = _Provider(subject)
     checker = _Checker(subject)
     visibility, recallable = Visibility(subject.vocabulary), Recallable(subject.vocabulary)
+    composition = Composition(subject.head.tools, subject.head.system)
     transcript = Transcript()
     usages: dict[int, Usage] = {}
     for number, asked in enumerate(subject.recording.asked):
@@ -135,11 +145,14 @@ def replay(subject: Subject, policy_name: str, policy: Policy, setting: Setting)
                 bill=bill,
                 broke=broke,
                 rungs=sent.rungs,
-                evicted=sent.evicted,
+                evicted=sum(lost.tokens for lost in sent.lost),
                 faults=0 if sent.infeasible else len(checker.faults(sent)),
                 over_window=not sent.infeasible and _over(size - subject.uncounted, profile),
                 infeasible=sent.infeasible,
                 at=asked.at,
+                steps=sent.steps,
+                lost=sent.lost,
+                sizes=composition.follow(sent.messages),
             )
         )
         if setting.progress is not None:
@@ -288,7 +301,7 @@ def recorded(subject: Subject) -> Replayed | None:
 
 def _recorded(subject: Subject, asked: Sequence[Asked]) -> Replayed:
     profile = subject.profile
-    result = Replayed(policy="recorded", model=profile.id, window=profile.window.tokens)
+    result = Replayed(policy="recorded", model=profile.id, window=profile.window.tokens, overhead=subject.overhead)
     left, last = 0, None
     for one in asked:
         usage = one.usage or Usage()
