@@ -23,6 +23,8 @@ class Asked:
     model: str | None = None
     baseline: int = 0
     """The recorded harness compacted here: it sent nothing before this message. 0 where it never did."""
+    edits: int = 0
+    """How often the recorded harness had rewritten in place what it had sent before (cleared results and the like)."""
     thread: str = ""
     """The conversation that it belongs to; empty for the main one."""
 

@@ -70,6 +70,7 @@ class Context:
         request: Mapping[str, object] | None = None,
         settings: Settings | None = None,
         window: int | None = None,
+        recall_tool: str | None = None,
     ) -> None:
         """A context for one conversation.
 
@@ -79,6 +80,7 @@ class Context:
             request: What every request carries besides its messages, such as `system` and `tools`, in the form of the
                 provider's API; it counts as fixed overhead.
             settings: Limits; None for `balanced`.
+            recall_tool: Name of a tool of yours that answers with `recall(handle)`; without one no handle is offered.
             window: Tokens, where the model's own window is not known or a smaller one is wanted.
 
         Raises:
@@ -92,7 +94,7 @@ class Context:
         profile = profile if window is None else with_window(profile, window)
         fixed = _fixed(codec, profile.id, request or {})
         overhead = overhead_of(profile, system=fixed.system, tools=fixed.tools)
-        self.engine = Engine(profile, settings, overhead=overhead)
+        self.engine = Engine(profile, replace(settings or Settings(), recall_tool=recall_tool), overhead=overhead)
         """The engine behind it."""
         self.summarize: Callable[[list[JsonObject], str], str] | None = None
         """Asked for a checkpoint's narrative: given the messages so far and an instruction, it returns the model's
@@ -151,7 +153,7 @@ class Context:
                 f"make a new Context for another conversation"
             )
         fresh = [freeze_object(message) for message in messages[known:]]
-        decoded = self._codec.decode_messages(fresh, first=known)
+        decoded = self._codec.decode_messages(fresh, first=len(self._transcript))
         self._given += [encode_json(message) for message in fresh]
         self._transcript = self._transcript.append(*_stamped(decoded, now, prompt_tokens))
         return self._transcript
@@ -162,8 +164,8 @@ class Context:
             return Refused(reason="no function for summaries was handed in")
         try:
             text = self.summarize(self._codec.encode_messages(ask.messages), ask.instruction)
+        # Whatever a caller's function raises is a failed summary, for which there is the next rung.
         except Exception as error:  # noqa: BLE001
-            # Whatever a caller's function raises is a failed summary, for which there is the next rung.
             return Failed(reason=f"the summarizer raised {type(error).__name__}", too_long="too long" in str(error))
         return Reply(
             message=Message(id="summary", role="assistant", content=(Text(text=text),), provenance="assistant")

@@ -124,7 +124,7 @@ def folding_of(work: Work, situation: Situation, limits: Limits, cut: Cut) -> Fo
             folded=folded,
             previous=previous,
             pins=work.pins,
-            handles=_handles(work, start, cut.index),
+            handles=_handles(work, start, cut.index) if work.settings.recall_tool is not None else (),
             splits_turn=cut.split_turn,
         ),
         budget=limits.checkpoint_size,

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
 
 from perdure.kernel.context.edits import LIGHT_EDITS, Checkpoint, Edit, NativeCheckpoint, Revert
 from perdure.kernel.context.ledger import InForce, Ledger
 from perdure.kernel.context.render import head_of, opening_of, render_message
 from perdure.kernel.messages import Message, Transcript, Weight, weigh, weigh_text
 from perdure.kernel.models import ModelProfile
-from perdure.kernel.tokens import UNCALIBRATED, Calibration, Estimate, text_tokens, tokens_of_media
+from perdure.kernel.tokens import UNCALIBRATED, Calibration, Estimate, margin_of, text_tokens, tokens_of_media
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +26,14 @@ class Mass:
     """Thousandths of a token, by the model's prior."""
     media: int = 0
     """Tokens, by the provider's formulas; calibration leaves them alone."""
+    blocks: int = 0
+    """Blocks, whose framing is a part of the error."""
 
     def __add__(self, other: Mass) -> Mass:
-        return Mass(text=self.text + other.text, media=self.media + other.media)
+        return Mass(text=self.text + other.text, media=self.media + other.media, blocks=self.blocks + other.blocks)
 
     def __sub__(self, other: Mass) -> Mass:
-        return Mass(text=self.text - other.text, media=self.media - other.media)
+        return Mass(text=self.text - other.text, media=self.media - other.media, blocks=self.blocks - other.blocks)
 
     def tokens(self, calibration: Calibration) -> int:
         """The size in tokens; negative for what was taken away."""
@@ -45,7 +46,7 @@ EMPTY = Mass()
 def mass_of(weight: Weight, profile: ModelProfile) -> Mass:
     """The mass of a weight under a model's prior."""
     media = sum(tokens_of_media(item, profile) for item in weight.media)
-    return Mass(text=round(text_tokens(weight, profile) * 1000), media=media)
+    return Mass(text=round(text_tokens(weight, profile) * 1000), media=media, blocks=weight.blocks)
 
 
 def message_mass(message: Message, profile: ModelProfile) -> Mass:
@@ -104,10 +105,12 @@ class Gauge:
         mass = self.view + extra
         if self._anchor is None:
             tokens = mass.tokens(self.calibration)
-            return Estimate(tokens=tokens + self.overhead, margin=ceil(tokens * self.calibration.margin))
-        since = (mass - self._anchor.mass).tokens(self.calibration)
-        tokens = max(0, self._anchor.tokens + since)
-        return Estimate(tokens=tokens, margin=ceil(abs(since) * self.calibration.margin))
+            margin = margin_of(tokens, mass.blocks, self.calibration)
+            return Estimate(tokens=tokens + self.overhead, margin=margin)
+        since = mass - self._anchor.mass
+        change = since.tokens(self.calibration)
+        margin = margin_of(abs(change), abs(since.blocks), self.calibration)
+        return Estimate(tokens=max(0, self._anchor.tokens + change), margin=margin)
 
     def tokens(self, mass: Mass) -> int:
         """A mass in tokens, as calibrated so far."""

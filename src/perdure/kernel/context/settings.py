@@ -48,6 +48,8 @@ class Settings:
         {"skill", "Skill", "ask_user", "AskUserQuestion", "recall", "todo", "TodoWrite", "update_plan", "ExitPlanMode"}
     )
     """Tools whose results are procedures, answers of the user or recalled originals: never cleared, never reduced."""
+    recall_tool: str | None = "recall"
+    """The tool by which the model recalls an original; None: there is none, and then no text offers a handle."""
     clear_inputs: bool = False
     """Whether old calls' arguments are cleared together with their results."""
     trim_over: int = 4_000

@@ -39,6 +39,11 @@ class Situation:
     weigh: Callable[[tuple[Block, ...]], int]
     """Tokens of some blocks, as calibrated so far."""
 
+    def to_recall(self, handle: str) -> str:
+        """The words that offer a handle to the model; empty where it has no tool to recall with."""
+        tool = self.settings.recall_tool
+        return "" if tool is None else f" To see it again: {tool} {handle}"
+
     def viewed(self) -> Iterator[tuple[int, Message, Message]]:
         """The messages behind the checkpoint that the view still shows.
 

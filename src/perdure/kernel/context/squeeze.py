@@ -23,7 +23,7 @@ from perdure.kernel.context.settings import Limits
 from perdure.kernel.context.situation import Proposal, Situation
 from perdure.kernel.context.strategies.extractive import Extractive
 from perdure.kernel.context.strategies.light_trim import propose_trims
-from perdure.kernel.context.strategies.tool_results import TO_RECALL, ToolResults, clear_result, propose_input
+from perdure.kernel.context.strategies.tool_results import ToolResults, clear_result, propose_input
 from perdure.kernel.context.work import Work
 from perdure.kernel.errors import Infeasible
 from perdure.kernel.messages import ToolResult, text_of
@@ -167,7 +167,7 @@ def reduce_result(
     text = text_of(original.content)
     content = reduce_text(text, limit=limit, measure=situation.measure, handle=handle, hint=hint)
     if not content:
-        content = f"[Not text; left out to save context.]{TO_RECALL}{handle}"
+        content = f"[Not text; left out to save context.]{situation.to_recall(handle)}"
     saved = situation.weigh((result,)) - situation.weigh((replace(result, content=content),))
     if saved > 0:
         yield Proposal(

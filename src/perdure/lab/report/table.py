@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from perdure.kernel.messages import Json, JsonObject
 from perdure.lab.report.summary import Outcome, breaks_of, file_row, total_row
+from perdure.lab.validate import Validation
 
 _HEADINGS = (
     "policy",
@@ -108,3 +109,22 @@ def short(value: Json) -> str:
             scaled = value / limit
             return f"{scaled:.0f}{letter}" if scaled >= 100 else f"{scaled:.1f}{letter}"
     return f"{value:.0f}"
+
+
+def validation_table(validation: Validation) -> str:
+    """How well the cache model foretold what was read."""
+    pairs, breaks = validation.pairs, validation.breaks
+    if not pairs:
+        return "no two consecutive requests with usage numbers were found\n"
+    wrong = pairs - validation.close
+    lines = [
+        f"pairs of consecutive requests  {pairs}",
+        f"  foretold to the token        {validation.exact}  ({validation.exact / pairs:.1%})",
+        f"  foretold within 2 %          {validation.close}  ({validation.close / pairs:.1%})",
+        f"  wrong                        {wrong}  ({wrong / pairs:.1%})",
+        f"breaks of the prefix           {breaks}",
+    ]
+    if breaks:
+        lines.append(f"  explained                    {validation.explained}  ({validation.explained / breaks:.1%})")
+        lines += [f"    {cause:<27}{count}" for cause, count in validation.causes.most_common()]
+    return "\n".join(lines) + "\n"

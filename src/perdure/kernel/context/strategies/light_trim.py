@@ -45,7 +45,7 @@ def propose_trims(situation: Situation, place: int, original: Message, over: int
         if len(shown) <= over:
             continue
         handle = handle_of(original.id, f"text:{index}")
-        content = trimmed(block.text, head, tail, handle)
+        content = trimmed(block.text, head, tail, situation.to_recall(handle))
         saved = situation.measure(shown) - situation.measure(content)
         if saved > 0:
             yield Proposal(
@@ -61,7 +61,7 @@ def propose_trims(situation: Situation, place: int, original: Message, over: int
             )
 
 
-def trimmed(text: str, head: int, tail: int, handle: str) -> str:
+def trimmed(text: str, head: int, tail: int, to_recall: str) -> str:
     """A text without its middle: `head` characters, a note that counts what is left out, `tail` characters."""
-    note = f"[{len(text) - head - tail} characters trimmed] To see them: recall {handle}"
+    note = f"[{len(text) - head - tail} characters trimmed]{to_recall}"
     return f"{text[:head]}\n{note}\n{text[len(text) - tail :]}"

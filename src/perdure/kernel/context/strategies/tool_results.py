@@ -24,9 +24,6 @@ from perdure.kernel.messages import (
 CLEARED = "[Tool result cleared to save context.]"
 """Opens every placeholder: the same text each time, since text that changes would rewrite the prefix each time."""
 
-TO_RECALL = " To see it again: recall "
-"""Stands before the handle."""
-
 INPUT_OVER = 200
 """Tokens of a call's arguments above which clearing them is worth a placeholder."""
 
@@ -88,7 +85,7 @@ def _clear(
 def clear_result(situation: Situation, place: int, original: Message, result: ToolResult, what: str) -> Proposal | None:
     """A placeholder for one result, if that is smaller."""
     handle = handle_of(original.id, f"result:{result.tool_use_id}")
-    content = CLEARED + TO_RECALL + handle
+    content = CLEARED + situation.to_recall(handle)
     saved = situation.weigh((result,)) - situation.weigh((replace(result, content=content),))
     if saved <= 0:
         return None
@@ -128,7 +125,7 @@ def propose_input(situation: Situation, place: int, original: Message, use: Tool
     if len(short) == len(use.input) and use.raw_input is None:
         return None
     handle = handle_of(original.id, f"input:{use.id}")
-    smaller: JsonObject = {**short, "cleared": f"[Arguments cleared to save context.]{TO_RECALL}{handle}"}
+    smaller: JsonObject = {**short, "cleared": f"[Arguments cleared to save context.]{situation.to_recall(handle)}"}
     saved = size - situation.weigh((replace(use, input=smaller, raw_input=None),))
     if saved <= 0:
         return None
