@@ -89,6 +89,20 @@ CHATTER = (
     "我去开个会，你先跑着",
 )
 
+TALK = (
+    "I had another look at {} this morning and it seems a little slower than it used to be.",
+    "Can you walk me through what happens in {} when the second request comes in while the first is still open?",
+    "That last diff for {} reads well, I only stumbled over the name of the second variable for a moment.",
+    "Funny, I remember we had the same thing in {} about a year ago and it turned out to be a typo.",
+    "The output for {} looks like what I saw on my own machine yesterday.",
+    "I'm not sure I follow, what has {} got to do with the other failure?",
+    "Could you print the first few rows of {} so that I can compare them with the sheet?",
+    "My colleague says {} behaved strangely in the demo, but she couldn't reproduce it afterwards.",
+    "我早上又看了一下{}，好像比之前慢一点，也可能是我网络的问题。",
+    "给我讲讲{}这里第二个请求进来的时候会发生什么？",
+    "我记得去年{}也出过类似的事，后来发现是拼写错了。",
+)
+
 
 def user(identifier: str, text: str) -> Message:
     return Message(id=identifier, role="user", provenance="user", content=(Text(text=text),))
@@ -96,7 +110,7 @@ def user(identifier: str, text: str) -> Message:
 
 def exchange(name: str, chance: random.Random) -> list[Message]:
     """A round of work: the assistant says something, reads something long, and reports."""
-    lines = [f"{chance.randrange(10**9):09d} row {chance.randrange(10**6)} of the dump" for _ in range(25)]
+    lines = [f"{chance.randrange(10**9):09d} row {chance.randrange(10**6)} of the dump" for _ in range(18)]
     return [
         Message(
             id=f"{name}-call",
@@ -124,14 +138,14 @@ def exchange(name: str, chance: random.Random) -> list[Message]:
 
 def pasted_log(chance: random.Random, lines: int) -> str:
     stamped = (
-        f"2026-03-0{chance.randrange(1, 9)} 11:{chance.randrange(10, 60)}:07,120 INFO worker-{n} took batch {chance.random()}"
+        f"2026-03-0{chance.randrange(1, 9)} 11:{chance.randrange(10, 60)}:07 INFO worker-{n} took {chance.random()}"
         for n in range(lines)
     )
     return "\n".join(("this is what it printed:", *stamped))
 
 
 def session(seed: int, sentences: Sequence[str], turns: int = 200, paste: int = 8) -> list[list[Message]]:
-    """Turns of which some hold one of the sentences, alone or inside a longer message; others are chatter or pasted logs."""
+    """Turns of which some hold one of the sentences, alone or in a longer message; others are chatter or logs."""
     chance = random.Random(seed)
     places = dict(zip(sorted(chance.sample(range(turns - 1), len(sentences))), sentences, strict=True))
     made: list[list[Message]] = []
@@ -182,10 +196,78 @@ def test_what_the_user_said_is_word_for_word_in_every_later_checkpoint(
 @pytest.mark.parametrize("rounds", [1, 5, 20])
 @pytest.mark.parametrize("sentences", [ENGLISH, CHINESE], ids=["english", "chinese"])
 def test_pasted_logs_yield_before_what_the_user_said(rounds: int, sentences: Sequence[str]) -> None:
-    turns = session(seed=7, sentences=sentences, paste=120)
+    turns = session(seed=7, sentences=sentences, paste=60)
     typed = tokens("\n".join(text_of(turn[0].content) for turn in turns))
     share = 0.25 * typed / size([message for turn in turns for message in turn])
 
     text = checkpoint_after(rounds, turns, share)
 
     assert [] == [sentence for sentence in sentences if sentence not in text]
+
+
+@pytest.mark.parametrize("rounds", [1, 5])
+@pytest.mark.parametrize("sentences", [ENGLISH, CHINESE], ids=["english", "chinese"])
+def test_talk_yields_before_what_must_last_when_the_user_said_twice_as_much_as_fits(
+    rounds: int, sentences: Sequence[str]
+) -> None:
+    turns = talkative_session(seed=3, sentences=sentences)
+    typed = tokens("\n".join(text_of(turn[0].content) for turn in turns))
+    share = 0.5 * typed / size([message for turn in turns for message in turn])
+
+    text = checkpoint_after(rounds, turns, share)
+
+    assert [] == [sentence for sentence in sentences if sentence not in text]
+
+
+def talkative_session(seed: int, sentences: Sequence[str], turns: int = 200) -> list[list[Message]]:
+    """As `session`, with a user who talks in whole sentences all the time."""
+    chance = random.Random(seed)
+    topics = ("login", "search", "the export", "checkout", "upload", "billing", "the parser", "the queue")
+    places = dict(zip(sorted(chance.sample(range(turns - 1), len(sentences))), sentences, strict=True))
+
+    def talk() -> str:
+        return " ".join(chance.choice(TALK).format(chance.choice(topics)) for _ in range(chance.choice((1, 2, 3))))
+
+    return [
+        [user(f"u{turn}", f"{talk()} {places[turn]}" if turn in places else talk()), *exchange(f"t{turn}", chance)]
+        for turn in range(turns)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Run the dev server on port 8080.", "No, use 9090 instead."),
+        ("The retry limit is 3.", "Set the retry limit to 5."),
+        ("Keep answers under 200 words.", "Keep answers under 80 words from now on."),
+        ("Indent with tabs.", "Use spaces instead of tabs."),
+        ("Deploy to eu-west-1.", "Change of plan: deploy to eu-central-1, not eu-west-1."),
+        ("端口用 8080。", "端口改成 9090。"),
+        ("超时三十秒。", "超时改成 45 秒。"),
+    ],
+)
+@pytest.mark.parametrize("rounds", [1, 5, 20])
+def test_the_corrected_value_is_the_one_in_force(first: str, second: str, rounds: int) -> None:
+    chance = random.Random(1)
+    turns = [[user(f"u{turn}", chance.choice(CHATTER)), *exchange(f"t{turn}", chance)] for turn in range(60)]
+    turns[10][0], turns[35][0] = user("u10", first), user("u35", second)
+
+    lines = checkpoint_after(rounds, turns, 0.2).splitlines()
+
+    assert [f"- u10 (superseded by u35): {first}", f"- u35 (in force instead of u10): {second}"] == [
+        line for line in lines if line.startswith(("- u10 ", "- u35 "))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The frontend listens on port 3000.", "The backend listens on port 4000."),
+        ("Never push to main.", "Don't run the slow tests twice."),
+        ("Log entries keep 7 days.", "Invoices keep 10 years."),
+    ],
+)
+def test_two_rules_that_differ_in_more_than_a_value_both_stay_in_force(first: str, second: str) -> None:
+    document = build(Fold(folded=[user("a", first), user("b", second)], previous=None), budget=10_000, measure=tokens)
+
+    assert (True, True) == tuple(said.in_force for said in document.said)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import JsonObject, Message, Provenance, ToolUse, decode_json, text_of
 
-HEAD_READ = 2_000
+HEAD_READ = 400
 """Characters at each end of a result in which a failure is looked for."""
 
 _FAILED_START = re.compile(
