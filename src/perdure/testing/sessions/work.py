@@ -196,18 +196,27 @@ class Agent:
             given: JsonObject = {"path": self.path, "old": f"{old[0]}  # {self._dice.pick(WORDS)}", "new": ""}
             refusal = Output(text=f"`old` does not occur in {self.path}. Read the file again.", is_error=True)
             return Call(tool="edit", input=given, output=refusal)
-        new = [*old[:1], *self._inserted(old[0]), *old[1:]]
+        new = self._changed(old)
         known = next((line for line in old if line in part.shown and len(line.strip()) > _WORTH_A_FINDING), None)
         if known:
             self.memory.used.append(Shown(text=known, message_id=part.message_id))
         self._project.replace(self.path, start, start + len(old), new)
         self.memory.read[self.path] = replace(part, last=last + len(new) - len(old))
-        text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(new[:6], start=start + 1))
+        text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(new[:12], start=start + 1))
         return Call(
             tool="edit",
             input={"path": self.path, "old": "\n".join(old), "new": "\n".join(new)},
             output=Output(text=f"Changed {self.path}:\n{text}"),
         )
+
+    def _changed(self, old: list[str]) -> list[str]:
+        """Another number where there is one, or a remark."""
+        numbered = [place for place, line in enumerate(old) if _NUMBER.search(line)]
+        if not numbered or self._dice.chance(0.35):
+            return [*old[:1], *self._inserted(old[0]), *old[1:]]
+        place = self._dice.pick(numbered)
+        line = _NUMBER.sub(lambda found: str(int(found[0]) + self._dice.between(1, 90)), old[place], count=1)
+        return [*old[:place], line, *old[place + 1 :]]
 
     def _inserted(self, before: str) -> list[str]:
         indent = before[: len(before) - len(before.lstrip())]
@@ -269,6 +278,7 @@ _LINES_TO_EDIT = 5
 _WORTH_A_FINDING = 12
 """Characters from which on a line of code can be told from others."""
 
+_NUMBER = re.compile(r"\b\d{1,6}\b")
 _DEFINITION = re.compile(r"(?:def|class|func(?: \(.*?\))?|export (?:async )?function) (\w+)")
 
 _COMMANDS: dict[Callable[[Dice, Project, int], Output], str] = {
