@@ -72,7 +72,7 @@ def main() -> None:
         reduced = ""
         for _ in range(ROUNDS):
             start = perf_counter()
-            reduced = reduce_text(text, limit=2_000, measure=measure, handle="h0123456789")
+            reduced = reduce_text(text, limit=2_000, measure=measure, recall="recall h0123456789")
             best = min(best, perf_counter() - start)
         size = len(text) / MEGABYTE
         print(f"{name:18} {kind_of_output(text):12} {1_000 * best:8.1f} {size / best:8.1f} {measure(reduced):8,}")

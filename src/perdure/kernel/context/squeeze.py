@@ -164,8 +164,9 @@ def reduce_result(
     originals = situation.transcript[index].tool_results if index is not None else ()
     original = next((given for given in originals if given.tool_use_id == result.tool_use_id), result)
     handle = handle_of(message_id, f"result:{result.tool_use_id}")
-    text = text_of(original.content)
-    content = reduce_text(text, limit=limit, measure=situation.measure, handle=handle, hint=hint)
+    text, tool = text_of(original.content), situation.settings.recall_tool
+    recall = "" if tool is None else f"{tool} {handle}"
+    content = reduce_text(text, limit=limit, measure=situation.measure, recall=recall, hint=hint)
     if not content:
         content = f"[Not text; left out to save context.]{situation.to_recall(handle)}"
     saved = situation.weigh((result,)) - situation.weigh((replace(result, content=content),))

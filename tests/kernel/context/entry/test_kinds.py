@@ -17,7 +17,7 @@ def measure(text: str) -> int:
 
 
 def shrink(text: str, limit: int = 700, hint: str = "") -> str:
-    return reduce_text(text, limit=limit, measure=measure, handle="h1", hint=hint)
+    return reduce_text(text, limit=limit, measure=measure, recall="recall h1", hint=hint)
 
 
 def missing(reduced: str, *needles: str) -> list[str]:

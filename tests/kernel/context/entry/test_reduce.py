@@ -21,7 +21,7 @@ def measure(text: str) -> int:
 
 
 def shrink(text: str, limit: int, hint: str = "") -> str:
-    return reduce_text(text, limit=limit, measure=measure, handle=HANDLE, hint=hint)
+    return reduce_text(text, limit=limit, measure=measure, recall=f"recall {HANDLE}", hint=hint)
 
 
 PIECES = st.sampled_from(

@@ -38,7 +38,7 @@ _LABELS: dict[Kind, str] = {
 }
 
 
-def reduce_text(text: str, *, limit: int, measure: Measure, handle: str, hint: str = "") -> str:
+def reduce_text(text: str, *, limit: int, measure: Measure, recall: str, hint: str = "") -> str:
     """The text at no more than `limit` tokens, opened by a note that says how to see all of it.
 
     A text that fits comes back unchanged. Where not even the note fits, the note alone comes back, or the text itself
@@ -48,7 +48,7 @@ def reduce_text(text: str, *, limit: int, measure: Measure, handle: str, hint: s
         text: what a tool returned.
         limit: tokens, at the most, by `measure`.
         measure: counts tokens; called once on the whole text and a few times on results.
-        handle: the name by which the original is recalled.
+        recall: the words that recall the original, such as `recall h0123456789`; empty where nothing can.
         hint: the call's description, such as `read src/app.py` or `bash pytest -q`.
     """
     tokens = measure(text)
@@ -56,19 +56,20 @@ def reduce_text(text: str, *, limit: int, measure: Measure, handle: str, hint: s
         return text
     plain = clean(text)
     kind, draft = draft_of(plain, hint)
-    note = _note(kind, text, handle)
+    note = _note(kind, text, recall)
     if measure(note) >= limit * 0.6:
-        note = f"[Reduced; to see all: recall {handle}]"
+        note = f"[Reduced; to see all: {recall}]" if recall else "[Reduced]"
     per_character = max(tokens, 1) / len(text)
     page = _Fit(note=note, limit=limit, measure=measure, per_character=per_character)
     reduced = page.whole(plain) or page.best(draft) or page.cut(draft_ends(plain)) or note
     return reduced if measure(reduced) < tokens else text
 
 
-def _note(kind: Kind, text: str, handle: str) -> str:
+def _note(kind: Kind, text: str, recall: str) -> str:
     lines = text.count("\n") + 1
     size = f"{lines:,} lines, {len(text):,} characters" if lines > 1 else f"{len(text):,} characters"
-    return f"[Reduced: this is a part of {_LABELS[kind]} of {size}. To see all of it: recall {handle}]"
+    part = f"this is a part of {_LABELS[kind]} of {size}"
+    return f"[Reduced: {part}. To see all of it: {recall}]" if recall else f"[Reduced: {part}.]"
 
 
 class _Fit:
