@@ -31,13 +31,14 @@ prompt cache included. No model is called and nothing leaves this machine.
 """
 
 
+# argparse gives the type of a group of subcommands no public name.
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommand."""
     parser = commands.add_parser(
         "demo",
         help="replay a made-up session under every policy",
-        description="Replays a realistic made-up session at 200k and at 32k tokens under every policy, prints the table "
-        "and writes the page. Needs no key and no network.",
+        description="Replays a realistic made-up session at 200k and at 32k tokens under every policy, prints the "
+        "table and writes the page. Needs no key and no network.",
         epilog="example:\n  perdure demo --seed 7 --html demo.html",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from perdure.kernel.context.cut import running_loop
+from perdure.kernel.context.describe import call_names
 from perdure.kernel.context.edits import (
     ClearThinking,
     ClearToolInput,
@@ -100,13 +101,17 @@ def originals_of(proposals: Sequence[Proposal], weigh: Callable[[Proposal], int]
 
 def first_clearable(situation: Situation) -> int:
     """Position in the view of the first message that a later batch may still change: the frontier lies before it."""
+    calls = call_names(situation.transcript)
+    protected = situation.settings.protected_tools
     for place, shown, original in situation.viewed():
         if any(isinstance(block, Thinking | RedactedThinking) for block in shown.content):
             return place
         edits = situation.in_force.lights.get(original.id, {})
         for result in shown.tool_results:
             cleared = isinstance(edits.get(f"result:{result.tool_use_id}"), ClearToolResult)
-            if not cleared and situation.weigh((result,)) >= situation.settings.small_result:
+            call = calls.get(result.tool_use_id)
+            stays = call is not None and call.name in protected
+            if not cleared and not stays and situation.weigh((result,)) >= situation.settings.small_result:
                 return place
         if original.role == "assistant" and any(
             isinstance(block, Text)

@@ -47,6 +47,7 @@ _ERROR = re.compile(
     r"['’])t (?:help|assist|summari))",
     re.IGNORECASE,
 )
+_CARRIED = re.compile(r"<(conversation|previous-summary|steer)>.*</\1>", re.DOTALL)
 _AS_THE_USERS = re.compile(
     r"\b(?:user|human)\b.{0,60}\b(?:ask|request|want|instruct|said|told|require|need)\w*\b.{0,60}\b(?:summar\w+|"
     r"checkpoint\w*|compact\w*)"
@@ -151,8 +152,9 @@ def _refused_body(body: str, narrative: Narrative, request: str) -> Refusal | No
 
 
 def _repeats(body: str, request: str) -> bool:
-    """Whether the summary says what the request to write it says."""
-    return _AS_THE_USERS.search(body) is not None or bool(_shingles(body) & _shingles(request))
+    """Whether the summary says what the request to write it says, apart from the content that the request carries."""
+    instructions = _CARRIED.sub(" ", request)
+    return _AS_THE_USERS.search(body) is not None or bool(_shingles(body) & _shingles(instructions))
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:

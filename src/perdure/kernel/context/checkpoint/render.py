@@ -133,7 +133,7 @@ def _pinned(pin: str) -> str:
 def _unsaid(unsaid: Unsaid | None) -> Iterator[str]:
     if unsaid is not None:
         between = line(unsaid.first) if unsaid.count == 1 else f"{line(unsaid.first)} to {line(unsaid.last)}"
-        yield f"- Not shown: {unsaid.count} further messages of the user, {between}; recall them by id."
+        yield f"- {unsaid.count} further messages, {between}: recall them by id."
 
 
 def _notes(said: Said, corrections: dict[str, str]) -> Iterator[str]:
