@@ -6,7 +6,8 @@
     │   ├── InvalidMessage        a message, block or request of a shape that no codec knows
     │   ├── InvalidProfile        a declared model profile that cannot be used
     │   ├── InvalidSetting        an option of the engine that is out of its range or unknown
-    │   └── UnknownFormat         a file that no reader knows
+    │   ├── UnknownFormat         a file that no reader knows
+    │   └── UnreadableFile        a file that cannot be opened, or not to its end
     └── ContextError              the context cannot be made as asked
         ├── Infeasible            fixed overhead and the current request alone exceed the window
         ├── UntranslatableBlock   a block that the other dialect has no form for
@@ -28,6 +29,7 @@ __all__ = [
     "PerdureError",
     "RevertRefused",
     "UnknownFormat",
+    "UnreadableFile",
     "UntranslatableBlock",
     "UserError",
 ]
@@ -59,6 +61,10 @@ class InvalidSetting(UserError):
 
 class UnknownFormat(UserError):
     """A file whose format no reader recognises."""
+
+
+class UnreadableFile(UserError):
+    """A file that cannot be opened, that is empty, or that breaks off: the message says which."""
 
 
 class ContextError(PerdureError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perdure.kernel.messages import Text, Tool, Transcript, Unknown, Usage
+from perdure.kernel.wire import Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,8 @@ class Recording:
     """Every message that the session ever had, those that its harness folded away included, without its summaries."""
     asked: tuple[Asked, ...]
     """In order."""
+    dialect: Dialect = "anthropic"
+    """The wire that its messages went over, whose rules they keep."""
     model: str | None = None
     """The model that most of the requests went to."""
     system: tuple[Text | Unknown, ...] = ()

@@ -1,0 +1,168 @@
+"""A recording while it is being read: messages, requests and troubles in the order in which they come.
+
+It knows what a recording must be: ids are unique, no text is empty, calls and results pair up. It must never know a
+format. What it had to put right it reports.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from perdure.kernel.errors import InvalidJson, InvalidMessage
+from perdure.kernel.messages import Block, Message, Text, Thinking, Tool, Transcript, Unknown, Usage, weigh
+from perdure.kernel.wire import Dialect
+from perdure.kernel.wire.validity import repair
+from perdure.lab.readers.format import Troubles
+from perdure.lab.recording import Asked, Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    place: int
+    time: float | None
+    usage: Usage | None
+    model: str | None
+    baseline: int
+    edits: int
+
+
+class Tape:
+    """One conversation on its way to a `Recording`."""
+
+    def __init__(self, *, file: str, format: str, troubles: Troubles, thread: str = "") -> None:
+        """Begin an empty one. A thread of its own is reported under the file's name and its own."""
+        self.file = f"{file}#{thread}" if thread else file
+        self.format = format
+        self.troubles = troubles
+        self.thread = thread
+        self.dialect: Dialect = "anthropic"
+        self.system: tuple[Text | Unknown, ...] = ()
+        self.tools: tuple[Tool, ...] = ()
+        self.edits = 0
+        """How often the recorded harness had rewritten in place what it had sent before."""
+        self._messages: list[Message] = []
+        self._names: dict[str, int] = {}
+        self._copies: Counter[str] = Counter()
+        self._unsigned = 0
+        self._requests: list[_Request] = []
+        self._baseline = 0
+
+    def __len__(self) -> int:
+        """Messages so far."""
+        return len(self._messages)
+
+    @property
+    def last(self) -> Message | None:
+        """The newest message."""
+        return self._messages[-1] if self._messages else None
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was said so far that a harness did not say by itself."""
+        return any(message.provenance != "harness" for message in self._messages)
+
+    def place_of(self, name: str) -> int | None:
+        """Where the message of this id stands."""
+        return self._names.get(name)
+
+    def tell(self, messages: Iterable[Message], *, line: int | None = None) -> None:
+        """Put messages at the end. Empty text is left out; a message that cannot be weighed is reported instead."""
+        for message in messages:
+            content = tuple(block for block in message.content if self._says(block))
+            if not content:
+                continue
+            name = self._own(message.id)
+            whole = message
+            if name != message.id or len(content) != len(message.content):
+                whole = replace(message, id=name, content=content)
+            try:
+                weigh(whole)
+            except (InvalidJson, InvalidMessage) as error:
+                self.troubles.add(line, f"a message holds what cannot be encoded: {error}")
+                continue
+            self._names[name] = len(self._messages)
+            self._messages.append(whole)
+
+    def ask(self, *, time: float | None = None, usage: Usage | None = None, model: str | None = None) -> None:
+        """A request was made with everything that was told so far."""
+        if time is None:
+            time = next((message.time for message in reversed(self._messages) if message.time is not None), None)
+        self._requests.append(
+            _Request(
+                place=len(self._messages),
+                time=time,
+                usage=usage,
+                model=model,
+                baseline=self._baseline,
+                edits=self.edits,
+            )
+        )
+
+    def count_last(self, usage: Usage) -> bool:
+        """Say what the last request was counted as, which came later; False where it has been said before."""
+        if not self._requests or self._requests[-1].usage is not None:
+            return False
+        self._requests[-1] = replace(self._requests[-1], usage=usage)
+        return True
+
+    def answer(self, message: Message, *, time: float | None = None, usage: Usage | None = None) -> None:
+        """A request was made, and this is what the model said."""
+        self.ask(time=time, usage=usage, model=message.model)
+        self.tell((message,))
+
+    def compacted(self, first_kept: int | None = None) -> None:
+        """The recorded harness sends nothing before this place from now on; by default, nothing of what was told."""
+        self._baseline = max(self._baseline, len(self._messages) if first_kept is None else first_kept)
+
+    def recording(self) -> Recording:
+        """The recording, with its messages put right. The troubles so far go with it."""
+        if self._unsigned:
+            self.troubles.add(None, f"{self._unsigned} blocks of thinking had no signature and are left out")
+        repaired = repair(self._messages)
+        names = {message.id: place for place, message in enumerate(repaired.messages)}
+        for one in repaired.repairs:
+            self.troubles.add(None, f"{one.kind}: {one.message_id!r}: {one.detail}")
+        places = [len(repaired.messages)] * (len(self._messages) + 1)
+        for old in range(len(self._messages) - 1, -1, -1):
+            places[old] = names.get(self._messages[old].id, places[old + 1])
+        models = Counter(request.model for request in self._requests if request.model)
+        return Recording(
+            file=self.file,
+            format=self.format,
+            transcript=Transcript(repaired.messages),
+            asked=tuple(
+                Asked(
+                    at=places[request.place],
+                    time=request.time,
+                    usage=request.usage,
+                    model=request.model,
+                    baseline=places[request.baseline],
+                    edits=request.edits,
+                    thread=self.thread,
+                )
+                for request in self._requests
+            ),
+            model=max(models, key=lambda name: models[name]) if models else None,
+            system=self.system,
+            tools=self.tools,
+            dialect=self.dialect,
+            troubles=self.troubles.taken(),
+        )
+
+    def _says(self, block: Block) -> bool:
+        """Whether a block may be sent again: text that is not blank, and no thinking that the provider would refuse."""
+        if isinstance(block, Text):
+            return bool(block.text) and not block.text.isspace()
+        if isinstance(block, Thinking) and not block.signature and self.dialect == "anthropic":
+            self._unsigned += 1
+            return False
+        return True
+
+    def _own(self, wanted: str) -> str:
+        name = wanted or f"m{len(self._messages)}"
+        while name in self._names:
+            self._copies[wanted] += 1
+            name = f"{wanted}~{self._copies[wanted]}"
+        return name
