@@ -95,7 +95,7 @@ def test_what_is_dropped_is_counted_and_stays_counted() -> None:
     assert second.unsaid is not None
     assert 20 == first.unsaid.count + len({said.message_id for said in first.said})
     assert 21 == second.unsaid.count + len({said.message_id for said in second.said})
-    assert f"{second.unsaid.count} further messages of the user" in render(second)
+    assert f"{second.unsaid.count} further messages, a0 to " in render(second)
 
 
 def test_text_of_the_harness_of_tools_and_of_peers_is_never_something_the_user_said() -> None:

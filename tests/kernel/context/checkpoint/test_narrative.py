@@ -110,6 +110,14 @@ def test_a_bad_summary_is_refused_by_name(answer: Message, reason: str) -> None:
     assert (None, reason) == (verdict.narrative, verdict.refused)
 
 
+def test_words_of_the_transcript_in_the_request_are_no_instructions() -> None:
+    said = "keep the upload handler small and do not let it grow beyond one screen"
+    request = transcript_request([user("u", f"Please {said}.")], previous=None, steer=said)
+    answer = reply(f"<summary>\n## Critical context\n- {said}\n</summary>")
+
+    assert judge(answer, request=request, replaced=1_000, measure=len).refused is None
+
+
 FOLDED = [
     user("u1", "Please cap uploads at 25 MB and keep src/upload.py small."),
     *called("call_good1", "pytest tests/upload", "14 passed"),
