@@ -168,3 +168,25 @@ def test_the_extractive_narrative_cites_results_and_quotes_errors_with_their_sou
     assert '- The assistant: "I decided to keep the old parser."' in text
     assert '## Next steps\n- The assistant: "Next I will fix the slow test."' in text
     assert "pytest tests/slow [c3]" not in text
+
+
+def test_a_task_that_was_called_off_is_no_goal_in_any_later_checkpoint() -> None:
+    first = build(Fold(folded=[user("a", "Write the docs for the login page.")]), budget=10_000, measure=len)
+    folded = [user("b", "Scratch that, no docs for the login page."), user("c", "Your task: port the parser.")]
+    second = build(Fold(folded=folded, previous=first), budget=10_000, measure=len)
+    third = build(Fold(folded=[user("d", "ok")], previous=second), budget=10_000, measure=len)
+
+    assert ("Write the docs for the login page.",) == first.narrative.goal
+    assert "Write the docs for the login page." not in (*second.narrative.goal, *third.narrative.goal)
+    assert "- a (superseded by b): Write the docs for the login page." in render(third)
+
+
+def test_what_was_pasted_with_the_current_task_stays_behind_the_rules_and_before_talk() -> None:
+    log = "\n".join(f"2026-03-01 11:00:{n:02d} ERROR row {n} is short" for n in range(6))
+    talk = [user(f"t{n}", f"I had another look at page {n} this morning, it seems slow.") for n in range(60)]
+    folded = [user("r", "Never drop a table."), *talk, user("now", f"The task: find out why this happens.\n{log}")]
+
+    text = render(build(Fold(folded=folded), budget=900, measure=len))
+
+    assert "Never drop a table." in text
+    assert f'<said id="now">The task: find out why this happens.\n{log}</said>' in text

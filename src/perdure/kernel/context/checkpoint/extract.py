@@ -40,9 +40,7 @@ _TESTS = re.compile(
 )
 _COMMIT = re.compile(r"\bgit\s+(?:\S+\s+)*?(?:commit|push|merge|tag|rebase)\b")
 _ERROR = re.compile(
-    r"^.*(?:\b(?:\w*(?:Error|Exception)|error|ERROR|FAILED|FAIL|fatal|panic|failed|cannot|"
-    r"undefined)\b(?!s? found|: 0)).*$",
-    re.MULTILINE,
+    r"(?:Error|Exception)\b|\b(?:error|ERROR|FAILED|FAIL|fatal|panic|failed|cannot|undefined)\b(?!s? found|: 0)"
 )
 _DECISION = re.compile(
     r"\b(?:(?:i|we)(?:['’]ll| will|['’]ve| have)? (?:decided?|chose|chosen|go with|went with|opt(?:ed)? for|"
@@ -126,12 +124,14 @@ def _newest_done(items: Iterable[Done]) -> tuple[Done, ...]:
 
 
 def _goal(spoken: Spoken, before: Narrative) -> tuple[str, ...]:
-    """The first task that the user stated, and the current one."""
+    """The first task that the user stated, and the current one; none that was called off."""
     said = [each for each in spoken.said if each.text.strip()]
-    current = next((each for each in reversed(said) if each.message_id == spoken.current), None)
+    called_off = {_task_of(each) for each in said if not each.in_force}
     weighty = next((each for each in said[:20] if score(each.text) > 0), None)
+    current = next((each for each in reversed(said) if each.message_id == spoken.current), None)
     first = before.goal[:1] or tuple(_task_of(each) for each in (weighty,) if each is not None)
-    return tuple(dict.fromkeys((*first, *(_task_of(each) for each in (current,) if each is not None))))
+    tasks = (*first, *(_task_of(each) for each in (current,) if each is not None))
+    return tuple(dict.fromkeys(task for task in tasks if task not in called_off))
 
 
 def _task_of(said: Said) -> str:
@@ -173,8 +173,8 @@ def _failing(calls: Sequence[Call]) -> tuple[str, ...]:
 
 
 def _error(call: Call) -> str:
-    text = (call.result or "")[-END_READ:]
-    lines = _ERROR.findall(text) or [line for line in text.splitlines() if line.strip()][-1:]
+    written = [line for line in (call.result or "")[-END_READ:].splitlines() if line.strip()]
+    lines = [line for line in written if _ERROR.search(line)] or written
     return f'"{clip(lines[-1])}"' if lines else '""'
 
 

@@ -49,13 +49,12 @@ _ERROR = re.compile(
 )
 _CARRIED = re.compile(r"<(conversation|previous-summary|steer)>.*</\1>", re.DOTALL)
 _AS_THE_USERS = re.compile(
-    r"\b(?:user|human)\b.{0,60}\b(?:ask|request|want|instruct|said|told|require|need)\w*\b.{0,60}\b(?:summar\w+|"
-    r"checkpoint\w*|compact\w*)"
-    r".{0,60}\b(?:conversation|session|transcript|context|so far|summary> tag)|"
-    r"\bno (?:further )?tool calls? (?:allowed|may)|"
+    r"\b(?:user|human)\b.{0,40}\b(?:ask|request|instruct|said|told|require)\w*\b.{0,30}\b(?:summar\w+|checkpoint\w*)"
+    r".{0,25}\b(?:conversation|session|transcript|context|so far)|\bno (?:further )?tool calls? (?:allowed|may)|"
     r"\b(?:respond|reply) (?:only )?with (?:only )?(?:a |the )?(?:text|<?summary)",
-    re.IGNORECASE | re.DOTALL,
+    re.IGNORECASE,
 )
+"""The request to summarise, recorded as a wish of the user's."""
 
 _SECTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("in_progress", re.compile(r"in[ -]progress|ongoing|current (?:work|state)|进行中", re.IGNORECASE)),

@@ -27,6 +27,8 @@ RECENCY = 1.0
 NOVELTY = 1.5
 """What words that the user uses nowhere else are worth."""
 PASTED = -6.0
+PASTED_WITH_TASK = 1.0
+"""What was pasted along with the current task comes after rules and before talk."""
 OUTDATED = -4.0
 CURRENT = 100.0
 """The current task comes before everything but the pins."""
@@ -161,9 +163,9 @@ def _passages(place: int, said: Said, measure: Callable[[str], int]) -> Iterator
 
 
 def _score(unit: Ranked, spoken: Spoken) -> float:
-    if unit.pasted:
-        return PASTED
     current = spoken.said[unit.said].message_id == spoken.current
+    if unit.pasted:
+        return PASTED_WITH_TASK if current else PASTED
     return score(unit.text) + OUTDATED * unit.outdated + CURRENT * current
 
 

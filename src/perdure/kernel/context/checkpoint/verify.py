@@ -42,7 +42,7 @@ _USERS = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
-    r"(?<![\w@/])(?:[~.]{0,2}/)?[\w@-]+(?:[./:][\w@-]+)+/?"  # paths, dotted names, host:port, versions
+    r"(?<![\w@/-])(?:[~.]{0,2}/)?[\w@-]+(?:[./:][\w@-]+)+/?"  # paths, dotted names, host:port, versions
     r"|(?<!\w)\w*_\w*"
     r"|(?<!\w)[A-Za-z]+\d\w*|(?<!\w)\d+[A-Za-z]\w*"  # names and values with digits, hashes
     r"|(?<!\w)[a-z]+[A-Z]\w*|(?<!\w)[A-Z][a-z]+[A-Z]\w*"
