@@ -8,6 +8,15 @@
     │   ├── InvalidSetting        an option of the engine that is out of its range or unknown
     │   ├── UnknownFormat         a file that no reader knows
     │   └── UnreadableFile        a file that cannot be opened, or not to its end
+    ├── MemoryFault               what is kept across sessions was not read or written
+    │   ├── MemoryPathRefused     a path that leads out of the store, or that is no plain name in it
+    │   ├── MemoryNotFound        nothing is kept under that path
+    │   ├── MemoryTaken           something is kept under that path already, or under one that differs in case alone
+    │   ├── MemoryChanged         another writer was faster; what it wrote would have been lost
+    │   ├── MemoryFull            a file, or the number of files, would exceed its cap
+    │   ├── NoPrincipal           nobody to keep it for; without a tenant and a user nothing can be reached
+    │   ├── SecretFound           the text holds a secret; the message names its line and kind, never itself
+    │   └── StoreUnreachable      the disk or the database failed, or holds something that no store put there
     └── ContextError              the context cannot be made as asked
         ├── Infeasible            fixed overhead and the current request alone exceed the window
         ├── UntranslatableBlock   a block that the other dialect has no form for
@@ -26,8 +35,17 @@ __all__ = [
     "InvalidMessage",
     "InvalidProfile",
     "InvalidSetting",
+    "MemoryChanged",
+    "MemoryFault",
+    "MemoryFull",
+    "MemoryNotFound",
+    "MemoryPathRefused",
+    "MemoryTaken",
+    "NoPrincipal",
     "PerdureError",
     "RevertRefused",
+    "SecretFound",
+    "StoreUnreachable",
     "UnknownFormat",
     "UnreadableFile",
     "UntranslatableBlock",
@@ -65,6 +83,51 @@ class UnknownFormat(UserError):
 
 class UnreadableFile(UserError):
     """A file that cannot be opened, that is empty, or that breaks off: the message says which."""
+
+
+class MemoryFault(PerdureError):
+    """What is kept across sessions was not read or not written; nothing was changed."""
+
+
+class MemoryPathRefused(MemoryFault):
+    """A path that leads out of the store, or that is no plain name in it. The message gives the rule."""
+
+
+class MemoryNotFound(MemoryFault):
+    """Nothing is kept under that path."""
+
+
+class MemoryTaken(MemoryFault):
+    """Something is kept under that path already, or under one that differs from it in case alone."""
+
+
+class MemoryChanged(MemoryFault):
+    """Another writer changed the file since this one saw it; to write now would lose what the other wrote."""
+
+
+class MemoryFull(MemoryFault):
+    """A file, or the number of files, would exceed its cap."""
+
+
+class NoPrincipal(MemoryFault):
+    """There is nobody to keep it for. Without a tenant and a user nothing can be reached."""
+
+
+class SecretFound(MemoryFault):
+    """The text holds a secret. The message names its line and kind, never the secret itself."""
+
+    def __init__(self, *, line: int, kind: str) -> None:
+        self.line = line
+        """Where, counted from 1."""
+        self.kind = kind
+        """What it looks like: `GitHub token`, `password` ..."""
+        super().__init__(
+            f"line {line} holds a secret ({kind}), and nothing was written. Write where it is kept instead of what it is."
+        )
+
+
+class StoreUnreachable(MemoryFault):
+    """The disk or the database failed, or holds something that no store put there."""
 
 
 class ContextError(PerdureError):
