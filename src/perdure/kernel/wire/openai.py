@@ -130,12 +130,6 @@ def system_text(system: tuple[Text | Unknown, ...]) -> str:
     return "\n\n".join(texts)
 
 
-def assemble(parts: dict[str, bytes], keys: tuple[str, ...]) -> bytes:
-    """A JSON object from encoded values, in the order `keys` where those name them."""
-    ordered = {key: parts[key] for key in keys if key in parts} | parts
-    return b"{" + b",".join(encode_json(key) + b":" + value for key, value in ordered.items()) + b"}"
-
-
 def objects(value: Json) -> list[JsonObject] | None:
     """A list of objects, or None for anything else."""
     if not isinstance(value, list):

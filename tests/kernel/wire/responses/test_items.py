@@ -290,5 +290,5 @@ def test_a_part_outside_of_a_message_is_refused() -> None:
 def test_an_encoding_is_made_once_and_kept_with_its_message() -> None:
     (message,) = RESPONSES.decode_messages([{"role": "user", "content": "hello"}])
 
-    assert encoded(message) is encoded(message)
-    assert b'{"role":"user","content":"hello"}' == encoded(message)
+    assert encoded([message])[0] is encoded([message])[0]
+    assert b'{"role":"user","content":"hello"}' == encoded([message])[0]

@@ -28,6 +28,7 @@ from perdure.kernel.wire.anthropic.encode_blocks import block_object
 from perdure.kernel.wire.anthropic.marks import Places, marks_by_place, put_back
 from perdure.kernel.wire.anthropic.names import DIALECT
 from perdure.kernel.wire.anthropic.usage import usage_object
+from perdure.kernel.wire.body import Encoded, body
 
 _UNMARKED: Mapping[int, Mark] = {}
 
@@ -42,27 +43,19 @@ def encode_request(request: Request) -> bytes:
         UntranslatableBlock: something has no form in this dialect.
     """
     marks = marks_by_place(request)
-    pieces = [message.encoded(DIALECT, encode_message) for message in request.messages]
+    pieces = Message.encodings(request.messages, DIALECT, encode_message)
     for part, index in marks:
         if part == "messages":
             marked = message_object(request.messages[index], marks[part, index])
             pieces[index] = encode_json(marked)
-    fields = {
+    fields: dict[str, Encoded] = {
         **({"model": encode_json(request.model)} if request.model else {}),
-        **({"tools": _array(_tools(request.tools, marks))} if request.tools else {}),
+        **({"tools": _tools(request.tools, marks)} if request.tools else {}),
         **({"system": encode_json(_system(request, marks))} if request.system else {}),
-        "messages": b"",
+        "messages": pieces,
     }
     fields |= {name: encode_json(value) for name, value in request.params.items() if name not in fields}
-    names = _sequence(fields, request.keys or REQUEST_ORDER)
-    place = names.index("messages")
-    opening = b"{" + b"".join(_member(name, fields[name]) + b"," for name in names[:place]) + b'"messages":['
-    closing = b"]" + b"".join(b"," + _member(name, fields[name]) for name in names[place + 1 :]) + b"}"
-    if not pieces:
-        return opening + closing
-    pieces[0] = opening + pieces[0]
-    pieces[-1] += closing
-    return b",".join(pieces)
+    return body(fields, request.keys or REQUEST_ORDER)
 
 
 def encode_message(message: Message) -> bytes:
@@ -172,16 +165,3 @@ def _system(request: Request, marks: Places) -> Json:
         extra = block.extra if isinstance(block, Text) else None
         objects.append(whole if mark is None else put_back(whole, extra, mark))
     return objects
-
-
-def _sequence(fields: Mapping[str, bytes], keys: tuple[str, ...]) -> list[str]:
-    named = [name for name in keys if name in fields]
-    return named + [name for name in fields if name not in named]
-
-
-def _member(name: str, value: bytes) -> bytes:
-    return encode_json(name) + b":" + value
-
-
-def _array(pieces: Iterable[bytes]) -> bytes:
-    return b"[" + b",".join(pieces) + b"]"

@@ -121,9 +121,9 @@ def encode_message(message: Message) -> list[JsonObject]:
     return items
 
 
-def encoded(message: Message) -> bytes:
-    """A message as bytes, with commas between its items and no brackets; made once and kept with it."""
-    return message.keep(encoded, _encode)
+def encoded(messages: Iterable[Message]) -> list[bytes]:
+    """Each message as bytes, with commas between its items and no brackets; made once and kept with it."""
+    return Message.encodings(messages, DIALECT, _encode)
 
 
 def _encode(message: Message) -> bytes:

@@ -12,23 +12,24 @@ from typing import cast
 
 from perdure.kernel.errors import InvalidMessage, UntranslatableBlock
 from perdure.kernel.messages import Extra, Json, JsonObject, Request, Tool, encode_json, kind_of, lay_out
+from perdure.kernel.wire.body import Encoded, body
 from perdure.kernel.wire.chat.messages import decode_list, encoded
 from perdure.kernel.wire.chat.parts import DIALECT, inner
-from perdure.kernel.wire.openai import assemble, belongs, objects, system_text, template
+from perdure.kernel.wire.openai import belongs, objects, system_text, template
 
 
-def decode_request(body: JsonObject) -> Request:
+def decode_request(given: JsonObject) -> Request:
     """The values of a body.
 
     Raises:
         InvalidMessage: `messages` is no list of objects.
     """
-    params = dict(body)
-    model = params.pop("model") if isinstance(body.get("model"), str) and body["model"] else ""
-    items = objects(body.get("messages", []))
+    params = dict(given)
+    model = params.pop("model") if isinstance(given.get("model"), str) and given["model"] else ""
+    items = objects(given.get("messages", []))
     if items is None:
-        raise InvalidMessage(f"`messages` is {kind_of(body['messages'])}; give a list of message objects")
-    tools = objects(body.get("tools"))
+        raise InvalidMessage(f"`messages` is {kind_of(given['messages'])}; give a list of message objects")
+    tools = objects(given.get("tools"))
     if items:
         del params["messages"]
     if tools:
@@ -38,7 +39,7 @@ def decode_request(body: JsonObject) -> Request:
         messages=decode_list(items),
         tools=tuple(_decode_tool(tool) for tool in tools or ()),
         params=params,
-        keys=tuple(body),
+        keys=tuple(given),
     )
 
 
@@ -48,18 +49,18 @@ def encode_request(request: Request) -> bytes:
     Raises:
         UntranslatableBlock: a block, or a tool, of another provider's own.
     """
-    parts: dict[str, bytes] = {}
+    fields: dict[str, Encoded] = {}
     if request.model:
-        parts["model"] = encode_json(request.model)
-    messages = [encoded(message) for message in request.messages]
+        fields["model"] = encode_json(request.model)
+    messages = encoded(request.messages)
     if request.system:
         messages.insert(0, encode_json({"role": "system", "content": system_text(request.system)}))
     if messages:
-        parts["messages"] = b"[" + b",".join(filter(None, messages)) + b"]"
+        fields["messages"] = list(filter(None, messages))
     if request.tools:
-        parts["tools"] = encode_json([_encode_tool(tool) for tool in request.tools])
-    rest = {key: encode_json(value) for key, value in request.params.items() if key not in parts}
-    return assemble(parts | rest, request.keys)
+        fields["tools"] = encode_json([_encode_tool(tool) for tool in request.tools])
+    fields |= {key: encode_json(value) for key, value in request.params.items() if key not in fields}
+    return body(fields, request.keys)
 
 
 def _decode_tool(tool: JsonObject) -> Tool:

@@ -86,9 +86,9 @@ def encode_message(message: Message) -> list[JsonObject]:
     return _encode_answer(message.content) if message.role == "assistant" else _encode_said(message)
 
 
-def encoded(message: Message) -> bytes:
-    """The items of a message as bytes, with commas between them and no brackets; made once and kept with it."""
-    return message.keep(encoded, _encode)
+def encoded(messages: Iterable[Message]) -> list[bytes]:
+    """Each message as bytes, with commas between its items and no brackets; made once and kept with it."""
+    return Message.encodings(messages, DIALECT, _encode)
 
 
 def _encode(message: Message) -> bytes:

@@ -23,39 +23,40 @@ from perdure.kernel.messages import (
     kind_of,
     lay_out,
 )
-from perdure.kernel.wire.openai import assemble, belongs, objects, system_text
+from perdure.kernel.wire.body import Encoded, body
+from perdure.kernel.wire.openai import belongs, objects, system_text
 from perdure.kernel.wire.responses.messages import decode_items, encoded
 from perdure.kernel.wire.responses.parts import DIALECT
 
 
-def decode_request(body: JsonObject) -> Request:
+def decode_request(given: JsonObject) -> Request:
     """The values of a body.
 
     Raises:
         InvalidMessage: `input` is neither text nor a list of items.
     """
-    params = dict(body)
-    model = params.pop("model") if isinstance(body.get("model"), str) and body["model"] else ""
-    instructions = body.get("instructions")
+    params = dict(given)
+    model = params.pop("model") if isinstance(given.get("model"), str) and given["model"] else ""
+    instructions = given.get("instructions")
     system: tuple[Text, ...] = ()
     if isinstance(instructions, str):
         system = (Text(text=instructions),)
         del params["instructions"]
-    tools = objects(body.get("tools"))
+    tools = objects(given.get("tools"))
     if tools:
         del params["tools"]
-    given = body.get("input")
-    if given:
+    items = given.get("input")
+    if items:
         del params["input"]
     return Request(
         model=cast("str", model),
-        messages=_decode_input(given),
+        messages=_decode_input(items),
         system=system,
         system_plain=bool(system),
         tools=tuple(_decode_tool(tool) for tool in tools or ()),
         params=params,
-        keys=tuple(body),
-        plain=isinstance(given, str) and bool(given),
+        keys=tuple(given),
+        plain=isinstance(items, str) and bool(items),
     )
 
 
@@ -65,17 +66,17 @@ def encode_request(request: Request) -> bytes:
     Raises:
         UntranslatableBlock: a block, or a tool, of another provider's own.
     """
-    parts: dict[str, bytes] = {}
+    fields: dict[str, Encoded] = {}
     if request.model:
-        parts["model"] = encode_json(request.model)
+        fields["model"] = encode_json(request.model)
     if request.system:
-        parts["instructions"] = encode_json(system_text(request.system))
+        fields["instructions"] = encode_json(system_text(request.system))
     if request.tools:
-        parts["tools"] = encode_json([_encode_tool(tool) for tool in request.tools])
+        fields["tools"] = encode_json([_encode_tool(tool) for tool in request.tools])
     if request.messages:
-        parts["input"] = _encode_input(request)
-    rest = {key: encode_json(value) for key, value in request.params.items() if key not in parts}
-    return assemble(parts | rest, request.keys)
+        fields["input"] = _encode_input(request)
+    fields |= {key: encode_json(value) for key, value in request.params.items() if key not in fields}
+    return body(fields, request.keys)
 
 
 def _decode_input(given: Json) -> tuple[Message, ...]:
@@ -89,12 +90,12 @@ def _decode_input(given: Json) -> tuple[Message, ...]:
     return decode_items(items)
 
 
-def _encode_input(request: Request) -> bytes:
+def _encode_input(request: Request) -> Encoded:
     match request.messages:
         case (Message(role="user", content=(Text(text=text),), extra=None),) if request.plain:
             return encode_json(text)
         case messages:
-            return b"[" + b",".join(filter(None, map(encoded, messages))) + b"]"
+            return list(filter(None, encoded(messages)))
 
 
 def _decode_tool(tool: JsonObject) -> Tool:
