@@ -43,7 +43,10 @@ class Cuts:
 
     def last(self) -> int:
         """The last legal position: the end, or the beginning of the round that is still open."""
-        index = len(self._messages)
+        return self.before(len(self._messages))
+
+    def before(self, index: int) -> int:
+        """The last legal position at or before `index`; the start where there is none."""
         while index > self._start and not self.legal(index):
             index -= 1
         return index

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from perdure.kernel.context.describe import call_names, describe_call
 from perdure.kernel.context.edits import ClearToolResult, Rung
 from perdure.kernel.context.handles import handle_of
+from perdure.kernel.context.lighten import unsent_from
 from perdure.kernel.context.situation import Proposal, Situation
 from perdure.kernel.messages import (
     JsonObject,
@@ -33,7 +34,8 @@ class ToolResults:
     """Clears old tool results, and optionally old calls' arguments."""
 
     keep: int | None = None
-    """The newest results that stay; None: as the settings say."""
+    """The newest results that stay, whether a request has carried them or not; None: as the settings say, and all that
+    no request has carried yet."""
 
     @property
     def name(self) -> Rung:
@@ -44,7 +46,11 @@ class ToolResults:
         """Results from the oldest on."""
         calls = call_names(situation.transcript)
         kept = _newest(situation, calls, situation.settings.keep_results if self.keep is None else self.keep)
+        unseen = len(situation.transcript) if self.keep is not None else unsent_from(situation.transcript)
         for place, shown, original in situation.viewed():
+            if (situation.transcript.index_of(original.id) or 0) >= unseen:
+                # Whatever no request has carried yet is there to be read once.
+                return
             if situation.settings.clear_inputs:
                 yield from _inputs(situation, place, shown, original, kept)
             for result in shown.tool_results:
