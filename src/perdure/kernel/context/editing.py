@@ -104,7 +104,7 @@ def _triggered(situation: Situation, trigger: Trigger, size: int) -> bool:
 def _old_uses(situation: Situation, rule: ClearToolUses) -> Iterator[Proposal]:
     calls = call_names(situation.transcript)
     results = [result.tool_use_id for _, shown, _ in situation.viewed() for result in shown.tool_results]
-    kept = frozenset(results[len(results) - rule.keep :] if rule.keep else ())
+    kept = frozenset(results[max(0, len(results) - rule.keep) :] if rule.keep else ())
     for place, shown, original in situation.viewed():
         if rule.clear_tool_inputs or rule.clear_inputs_of:
             yield from _old_inputs(situation, rule, (place, original), kept, shown)
