@@ -25,13 +25,13 @@ from perdure.kernel.context.edits import (
 )
 from perdure.kernel.context.gauge import mass_of
 from perdure.kernel.context.handles import handle_of
-from perdure.kernel.context.lighten import closed_thinking, edits_of, loop_thinks
+from perdure.kernel.context.lighten import closed_thinking, edits_of, loop_thinks, unsent_from
 from perdure.kernel.context.ports import Answer, Need, Original, Restore, Restored, Rewritten
 from perdure.kernel.context.render import render_message
-from perdure.kernel.context.settings import Limits
+from perdure.kernel.context.settings import FOLD_MARGIN, Limits
 from perdure.kernel.context.situation import Declined, Folding, FoldStrategy, Situation
 from perdure.kernel.context.work import Work
-from perdure.kernel.messages import Message, weigh_blocks, weigh_text
+from perdure.kernel.messages import Message, Transcript, weigh_blocks, weigh_text
 
 SUMMARY_FRAMING = 16
 """Tokens that the summary's own message costs beside its text."""
@@ -56,11 +56,15 @@ def fold(work: Work, limits: Limits, strategies: Sequence[FoldStrategy], wish: W
         work.note("nothing_to_fold")
         return False
     folding = folding_of(work, situation, limits, cut)
+    worthwhile = wish.forced or folding.replaced >= int(work.history() * work.settings.progress_floor)
+    if not worthwhile and wish.why == "fold_point":
+        work.note("nothing_to_fold")
+        return False
     for strategy in strategies:
         if wish.forced and not strategy.forced:
             continue
         last = strategy is strategies[-1]
-        if not last and work.guard.rests(strategy.name, work.grown):
+        if not last and (not worthwhile or work.guard.rests(strategy.name, work.grown)):
             continue
         if strategy.asks_model and work.breaker.open:
             yield from _skip(work, strategy, wish)
@@ -83,7 +87,9 @@ def choose_cut(work: Work, situation: Situation, keep: int) -> Cut | None:
     profile = work.profile
     bound = profile.binds_thinking and not profile.offers("drop_block")
     if keep > 0:
-        cut = find_cut(cuts, transcript, start, keep, lambda place: tail_tokens(work, place))
+        cut = _of_what_was_sent(
+            find_cut(cuts, transcript, start, keep, lambda place: tail_tokens(work, place)), cuts, transcript, start
+        )
         if cut is None or not (bound and loop_thinks(situation, cut.index)):
             return cut
     # Everything that can be folded: the words that the user has just typed stay, and so does an open round.
@@ -93,6 +99,15 @@ def choose_cut(work: Work, situation: Situation, keep: int) -> Cut | None:
     else:
         end = cuts.last()
     return cut_at(transcript, end, start) if end > start else None
+
+
+def _of_what_was_sent(cut: Cut | None, cuts: Cuts, transcript: Transcript, start: int) -> Cut | None:
+    """The cut, moved back until nothing is folded that no request has carried yet; None where nothing is left then."""
+    unsent = unsent_from(transcript)
+    if cut is None or cut.index <= unsent:
+        return cut
+    place = cuts.before(unsent)
+    return cut_at(transcript, place, start) if place > start else None
 
 
 def tail_tokens(work: Work, place: int) -> int:
@@ -171,7 +186,7 @@ def _install(work: Work, limits: Limits, wish: Wish, bid: _Bid) -> Generator[Nee
         else:
             yield from work.no_progress(bid.strategy.name, wish.why, detail)
         return False
-    room = max(0, limits.threshold - work.usage.upper + bid.freed)
+    room = max(0, _ceiling(limits) - work.usage.upper + bid.freed)
     tail = work.transcript[folding.cut.index :]
     answer = yield Restore(document=bid.document, tail=tail, room=room)
     after = _within(work, answer.messages if isinstance(answer, Restored) else (), room)
@@ -190,6 +205,12 @@ def _install(work: Work, limits: Limits, wish: Wish, bid: _Bid) -> Generator[Nee
     work.folded += folding.cut.index - start
     work.split_turn = folding.cut.split_turn
     return True
+
+
+def _ceiling(limits: Limits) -> int:
+    """How large a view may be right behind a checkpoint. What is told again leaves room to work in before the next one:
+    else it would be told again at each call."""
+    return limits.fold_at - min(FOLD_MARGIN, limits.room // 4)
 
 
 def _checkpoint(work: Work, wish: Wish, bid: _Bid, after: tuple[Message, ...]) -> Checkpoint:
