@@ -119,7 +119,8 @@ class Limits:
     window: int
     reserve: int
     threshold: int
-    """Window less reserve: a request beyond it is made smaller, whatever it takes."""
+    """Window less reserve: a request beyond it is made smaller, whatever it takes. Higher only where the fixed overhead
+    would leave the history no room below it."""
     overhead: int
     """Tools and system blocks."""
     clear_at: int
@@ -142,7 +143,7 @@ class Limits:
     def hard(self) -> int:
         """The largest request that is sent at all: at least a sixteenth of the window, or the reserve if that is less,
         stays for the answer."""
-        return self.window - min(self.reserve, max(64, self.window // 16))
+        return _hard(self.window, self.reserve)
 
 
 def limits_of(settings: Settings, profile: ModelProfile, overhead: int, growth: int | None = None) -> Limits | None:
@@ -155,7 +156,7 @@ def limits_of(settings: Settings, profile: ModelProfile, overhead: int, growth: 
     if window is None:
         return None
     reserve = reserve_of(settings, profile, window)
-    threshold = window - reserve
+    threshold = _threshold(window, reserve, overhead)
     quarter = max(1, min(threshold, max(0, threshold - overhead)) // 4)
     keep_tail = min(settings.keep_tail, quarter)
     checkpoint_size = min(settings.checkpoint_size, quarter)
@@ -174,6 +175,16 @@ def limits_of(settings: Settings, profile: ModelProfile, overhead: int, growth: 
         entry_limit=None if settings.entry_limit is None else min(settings.entry_limit, quarter),
         trim_over=min(settings.trim_over, max(200, quarter)),
     )
+
+
+def _threshold(window: int, reserve: int, overhead: int) -> int:
+    """Window less reserve. Where tools and system blocks come near that, the reserve yields to what an answer needs at
+    the least: else every call would fold what little history there is, and never get below."""
+    return max(window - reserve, min(_hard(window, reserve), overhead + window // 16))
+
+
+def _hard(window: int, reserve: int) -> int:
+    return window - min(reserve, max(64, window // 16))
 
 
 def reserve_of(settings: Settings, profile: ModelProfile, window: int) -> int:
