@@ -121,8 +121,9 @@ def output(number: int, characters: int) -> str:
 
 def play(engine: Engine, transcript: Transcript, ports: Ports) -> Iterator[Projection]:
     """What an engine sends along a conversation, as a host asks it: before each answer, and at the end."""
+    shown = Transcript()
     for place in [*_requests(transcript), len(transcript)]:
-        shown = Transcript(transcript[:place])
+        shown = shown.append(*transcript[len(shown) : place])
         yield drive(engine.project(shown, shown[-1].time), ports)
 
 
