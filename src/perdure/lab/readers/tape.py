@@ -26,6 +26,8 @@ class _Request:
     model: str | None
     baseline: int
     edits: int
+    answer: str | None = None
+    """The id of what the model said, where that was told."""
 
 
 class Tape:
@@ -110,7 +112,10 @@ class Tape:
     def answer(self, message: Message, *, time: float | None = None, usage: Usage | None = None) -> None:
         """A request was made, and this is what the model said."""
         self.ask(time=time, usage=usage, model=message.model)
+        before = len(self._messages)
         self.tell((message,))
+        told = self._messages[before].id if len(self._messages) > before else ""
+        self._requests[-1] = replace(self._requests[-1], answer=told)
 
     def compacted(self, first_kept: int | None = None) -> None:
         """The recorded harness sends nothing before this place from now on; by default, nothing of what was told."""
@@ -143,6 +148,8 @@ class Tape:
                     thread=self.thread,
                 )
                 for request in self._requests
+                # An answer that broke off before its first word, and was not billed, was no request.
+                if request.usage is not None or request.answer is None or request.answer in names
             ),
             model=max(models, key=lambda name: models[name]) if models else None,
             system=self.system,
