@@ -22,6 +22,7 @@ from perdure.kernel.messages import (
 )
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import UNCALIBRATED, Calibration, overhead_tokens, text_tokens, tokens_of
+from perdure.kernel.wire import Dialect
 from perdure.kernel.wire.validity import Fault, check_messages
 from perdure.lab.composition import Composition, Sizes
 from perdure.lab.needed import Recallable, Tally, Visibility, Vocabulary
@@ -109,6 +110,8 @@ class Subject:
             system=(*recording.system, *_opaque(self.hidden, profile, self.calibration)),
             calibration=self.calibration,
         )
+        self.dialect: Dialect = "anthropic" if profile.dialect == "anthropic" else "responses"
+        """The rules that requests are checked by: those of the model's own provider."""
         self.times = times_of(recording)
         self.vocabulary = Vocabulary(recording.transcript)
         self.needs = self.vocabulary.needs(recording.transcript, [asked.at for asked in recording.asked])
@@ -212,7 +215,7 @@ class _Provider:
         self.prompt = 0
         """Tokens of the last request."""
         self.usage = Usage()
-        """What it would say of the last request."""
+        """What the policy is told of the last request: all that counts against the window."""
 
     def price(self, sent: Sent, now: float, output: int) -> tuple[Bill, Break | None]:
         """The bill of a request and of what it needed first, and why it could not read what the last one left."""
@@ -226,7 +229,7 @@ class _Provider:
         broke = self._cause(bill, chain, now, grown)
         self._chain, self._marks, self._last, self.prompt = chain, marks, now, chain.tokens
         self._left = bill.read + bill.written + bill.written_long
-        self.usage = _usage(bill)
+        self.usage = Usage(input_tokens=chain.tokens - self._subject.uncounted, output_tokens=bill.output)
         return _summed([bill, *bills]), broke
 
     def _narrative(self, ask: Summarize, now: float) -> Bill:
@@ -274,10 +277,9 @@ class _Checker:
         messages, profile = sent.messages, self._subject.profile
         place = self._settled
         grown = 0 < place < len(messages) and messages[place] is self._last and messages[0] is self._first
-        if grown:
-            found = check_messages((_OPENING, *messages[place:]), profile, "anthropic")
-        else:
-            found = check_messages(messages[:], profile, "anthropic")
+        found = check_messages(
+            (_OPENING, *messages[place:]) if grown else _behind_head(messages), profile, self._subject.dialect
+        )
         if not found:
             self._settle(messages)
         return found
@@ -289,6 +291,12 @@ class _Checker:
             place -= 1
         self._settled = place
         self._first, self._last = messages[0] if messages else None, messages[place] if messages else None
+
+
+def _behind_head(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages without those of system or developer at their head, which a request carries as its system blocks."""
+    head = next((place for place, message in enumerate(messages) if message.role in ("user", "assistant")), 0)
+    return messages[head:]
 
 
 def recorded(subject: Subject) -> Replayed | None:
@@ -343,16 +351,6 @@ def _output_of(recording: Recording, asked: Asked) -> int:
     if asked.at >= len(recording.transcript):
         return counted
     return max(counted, weigh(recording.transcript[asked.at]).bytes // 4)
-
-
-def _usage(bill: Bill) -> Usage:
-    return Usage(
-        input_tokens=bill.fresh,
-        cache_read_tokens=bill.read,
-        cache_write_tokens=bill.written + bill.written_long,
-        cache_write_1h_tokens=bill.written_long,
-        output_tokens=bill.output,
-    )
 
 
 def _tally(tally: Tally, needs: frozenset[str], visibility: Visibility, recallable: Recallable) -> None:
