@@ -21,6 +21,7 @@ from perdure.kernel.messages import (
     Transcript,
     text_of,
 )
+from perdure.lab.composition import unchanged
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:\-]{5,119}")
 _NAMELIKE = re.compile(r"[0-9_./]|[a-z][A-Z]")
@@ -106,17 +107,7 @@ class Visibility:
     def follow(self, messages: Sequence[Message]) -> None:
         """Take in the present view; only what differs from the last one is looked at."""
         shown = self._shown
-        same = 0
-        most = min(len(shown), len(messages))
-        if (
-            most
-            and isinstance(messages, Transcript)
-            and shown[most - 1] is messages[most - 1]
-            and shown[0] is messages[0]
-        ):
-            same = most
-        while same < most and shown[same] is messages[same]:
-            same += 1
+        same = unchanged(shown, messages)
         for message in shown[same:]:
             for name in self._vocabulary.of(message):
                 self._counts[name] -= 1

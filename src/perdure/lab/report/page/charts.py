@@ -24,7 +24,7 @@ from perdure.lab.report.page.plot import (
     ticks,
 )
 from perdure.lab.report.page.sessions import Detail, Edit, Session, edits_of, numbered, shade
-from perdure.lab.report.page.words import brief, mark, pause, several, shown
+from perdure.lab.report.page.words import brief, mark, pause, several, shown, whole
 
 KIND_WORDS: dict[Kind, str] = {
     "fixed": "system, tools",
@@ -49,6 +49,17 @@ RUNG_WORDS = {
     "asked": "asked for",
 }
 
+RUNG_SHORT = {
+    "entry_reduction": "at entry",
+    "tool_result_microcompact": "cleared",
+    "light_trim": "trimmed",
+    "session_memory": "to memory",
+    "full_summary": "summarized",
+    "extractive": "extracted",
+    "native": "by provider",
+    "editing": "by provider",
+}
+
 CAUSES = ("edited", "idle", "unexplained", "model", "tools", "system")
 
 _CAUSE_WORDS = {
@@ -71,7 +82,7 @@ def size_chart(session: Session, detail: Detail) -> str:
     limits = _limits(session, plot)
     note = "Tokens of each request, fixed overhead included. Shapes on the line are edits of the policy shown."
     if session.window is not None and session.window > plot.top:
-        note += f" The window of {brief(session.window)} lies above the chart."
+        note += f" The window of {whole(session.window)} lies above the chart."
     outside = [
         f"{shown(one.replayed.policy)} leaves it upwards and reaches {brief(peak)}"
         for one, peak in zip(session.outcomes, peaks, strict=True)
@@ -204,7 +215,7 @@ def _limits(session: Session, plot: Frame) -> tuple[str, str]:
     for value, name, side in ((session.window, "window", "above"), (session.threshold, "threshold", "below")):
         if value is not None and value <= plot.top:
             drawn.append(f'<path class="limit {name}" d="{grid([value], plot)}"/>')
-            names.append(f'<span class="limit {side}" style="top:{plot.up(value):.2%}">{name} {brief(value)}</span>')
+            names.append(f'<span class="limit {side}" style="top:{plot.up(value):.2%}">{name} {whole(value)}</span>')
     return "".join(drawn), "".join(names)
 
 

@@ -39,7 +39,7 @@ from perdure.lab.report.page.tables import (
     needed_bar,
     policies_table,
 )
-from perdure.lab.report.page.words import brief, count, plain, several, shown
+from perdure.lab.report.page.words import brief, count, plain, several, shown, whole
 from perdure.lab.report.summary import Outcome, file_row, total_row
 
 LISTED = 500
@@ -84,7 +84,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
     most = max((len(session.outcomes) for session in sessions), default=0)
     head = _HEAD.format(title=shown(_title(sessions), 120), style=style, choices=_choices(most))
     foot = _FOOT.format(data=_embedded([_data(session, detail) for session in charted]), script=script)
-    body = _overview(sessions) + _index(sessions, charted) + "".join(_session(one, detail) for one in charted)
+    body = _overview(sessions) + _index(sessions, charted) + "".join(_session(one, sessions, detail) for one in charted)
     return head + body + foot
 
 
@@ -155,7 +155,7 @@ def _result(window: int | None, totals: Sequence[tuple[JsonObject, list[Outcome]
 
 
 def _window_words(window: int | None) -> str:
-    return "an unknown window" if window is None else f"a window of {brief(window)} tokens"
+    return "an unknown window" if window is None else f"a window of {whole(window)} tokens"
 
 
 def _index(sessions: Sequence[Session], charted: Sequence[Session]) -> str:
@@ -185,12 +185,12 @@ def _index_row(session: Session, policies: Sequence[str], linked: bool) -> str:
     cells = "".join(f"<td>{brief(units.get(policy))}</td>" for policy in policies)
     title = f'<a href="#s{session.place}">{name}</a>' if linked else name
     return (
-        f'<tr><th scope="row" class="file">{title}</th><td>{brief(session.window)}</td>'
+        f'<tr><th scope="row" class="file">{title}</th><td>{whole(session.window)}</td>'
         f"<td>{count(session.requests)}</td>{cells}</tr>"
     )
 
 
-def _session(session: Session, detail: Detail) -> str:
+def _session(session: Session, sessions: Sequence[Session], detail: Detail) -> str:
     """One session: what it is, its policies, charts, edits, losses."""
     recording = session.recording
     window = "window not known" if session.window is None else f"window {count(session.window)} tokens"
@@ -199,14 +199,19 @@ def _session(session: Session, detail: Detail) -> str:
         f"{several(session.requests, 'request')} · {shown(session.model)} · {window}"
     )
     rows = [(file_row(outcome), [outcome]) for outcome in session.outcomes]
+    twice = sum(one.recording is recording for one in sessions) > 1
+    suffix = f' <span class="muted">at {_window_words(session.window)}</span>' if twice else ""
     merged = frame(session.requests, detail.columns, 0).merged
     note = f"<p class='note'>{count(session.requests)} requests are drawn in {detail.columns} places; lines keep the "
     note += "lowest and the highest of each.</p>"
+    # A session that is alone with its window has its tables at the top of the page already.
+    alone = sum(one.window == session.window for one in sessions) == 1
+    tables = "" if alone else policies_table(rows) + figures_table([row for row, _ in rows])
     panels = "".join(_panel(session, at, detail) for at in range(len(session.outcomes)))
     return (
         f'<section class="session" id="s{session.place}" data-session="{session.place}">'
-        f'<h2 class="file">{shown(recording.file)}</h2><p class="about">{about}</p>{_warnings(rows)}'
-        f"{policies_table(rows)}{figures_table([row for row, _ in rows])}{_chooser(session)}{note if merged else ''}"
+        f'<h2 class="file">{shown(recording.file)}{suffix}</h2><p class="about">{about}</p>{_warnings(rows)}'
+        f"{tables}{_chooser(session)}{note if merged else ''}"
         f"{size_chart(session, detail)}{cost_chart(session, detail)}{panels}</section>"
     )
 
@@ -247,7 +252,7 @@ def _chooser(session: Session) -> str:
     )
     return (
         f'<div class="choose"><fieldset><legend>Shown in detail</legend>{choices}</fieldset>'
-        f"<fieldset><legend>Lines</legend>{lines}</fieldset></div>"
+        f'<fieldset class="lines"><legend>Lines drawn</legend>{lines}</fieldset></div>'
     )
 
 

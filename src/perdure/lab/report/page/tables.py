@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from perdure.kernel.context import Lost
 from perdure.kernel.messages import Json, JsonObject
 from perdure.lab.replay import Replayed
-from perdure.lab.report.page.charts import RUNG_WORDS
+from perdure.lab.report.page.charts import RUNG_SHORT, RUNG_WORDS
 from perdure.lab.report.page.sessions import BASELINES, Detail, Edit, Session, edits_of, numbered, shade
 from perdure.lab.report.page.words import NOTHING, brief, count, difference, dollars, percent, several, shown
 from perdure.lab.report.summary import Outcome, breaks_of
@@ -32,8 +32,7 @@ _HEADINGS = (
     ("Sent", "tokens of all requests"),
     ("Hit rate", "part of the prompts that was read from the cache"),
     ("Breaks", "requests that could not read what the one before had left, by cause"),
-    ("Edits", "rungs that changed what was sent"),
-    ("Evicted", "tokens that left"),
+    ("Edits", "rungs that changed what was sent, and tokens that left with them"),
     ("Needed later", "visible, recallable, gone"),
     ("Faults", "requests that were invalid, over the window, or could not be made to fit"),
     ("ms p50 / p99", "milliseconds to work out a request"),
@@ -143,7 +142,9 @@ def _policy_row(row: JsonObject, found: Sequence[Outcome], scale: tuple[JsonObje
     policy, units = str(row["policy"]), _number(row["cost_units"])
     edits, timing = row["edits"], row["projection_ms"]
     color = f"s{shade(policy, place)}"
-    causes = ", ".join(f"{number} {cause}" for cause, number in breaks_of(one.replayed for one in found).most_common())
+    causes = ", ".join(
+        f"{number}\u00a0{cause}" for cause, number in breaks_of(one.replayed for one in found).most_common()
+    )
     made = sum(int(_number(number)) for number in edits.values()) if isinstance(edits, dict) else None
     cells = (
         f'{brief(units)}<span class="bar {color}"><i style="width:{units / most if most else 0:.1%}"></i></span>',
@@ -153,8 +154,7 @@ def _policy_row(row: JsonObject, found: Sequence[Outcome], scale: tuple[JsonObje
         brief(row["sent_tokens"]),
         percent(row["hit_rate"]),
         f"{row['prefix_breaks']}{f'<small>{causes}</small>' if causes else ''}",
-        NOTHING if made is None else f"{count(made)}{_by_rung(edits)}",
-        brief(row["evicted_tokens"]),
+        NOTHING if made is None else f"{count(made)}{_by_rung(edits)}{_evicted(row)}",
         needed_bar(row["needed_later"]),
         _faults(row),
         f"{timing['p50']} / {timing['p99']}" if isinstance(timing, dict) else NOTHING,
@@ -166,13 +166,18 @@ def _policy_row(row: JsonObject, found: Sequence[Outcome], scale: tuple[JsonObje
 def _by_rung(edits: Json) -> str:
     if not isinstance(edits, dict) or not edits:
         return ""
-    return f"<small>{', '.join(f'{number} {RUNG_WORDS.get(rung, rung)}' for rung, number in edits.items())}</small>"
+    words = ", ".join(f"{number}\u00a0{RUNG_SHORT.get(rung, rung)}" for rung, number in edits.items())
+    return f'<small class="rungs">{words}</small>'
+
+
+def _evicted(row: JsonObject) -> str:
+    return f"<small>{brief(row['evicted_tokens'])} tokens left</small>" if row["evicted_tokens"] else ""
 
 
 def _faults(row: JsonObject) -> str:
-    named = (("invalid_requests", "invalid"), ("over_window", "over the window"), ("infeasible_requests", "infeasible"))
+    named = (("invalid_requests", "invalid"), ("over_window", "over window"), ("infeasible_requests", "infeasible"))
     found = [f"{count(row[key])} {word}" for key, word in named if row[key]]
-    return f'<span class="bad">{", ".join(found)}</span>' if found else "none"
+    return f'<span class="bad">{",<br>".join(found)}</span>' if found else "none"
 
 
 def _edit_cells(edit: Edit, priced: bool) -> tuple[str, ...]:

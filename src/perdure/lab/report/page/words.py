@@ -46,6 +46,11 @@ def brief(value: Json) -> str:
     return f"{value:.0f}"
 
 
+def whole(value: Json) -> str:
+    """A limit: exact where it is round, brief otherwise."""
+    return f"{value // 1_000:,}k" if isinstance(value, int) and value % 1_000 == 0 and value < 1e6 else brief(value)
+
+
 def mark(value: float) -> str:
     """A number at a tick of an axis: no digit more than it needs."""
     for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
