@@ -17,6 +17,14 @@
     │   ├── NoPrincipal           nobody to keep it for; without a tenant and a user nothing can be reached
     │   ├── SecretFound           the text holds a secret; the message names its line and kind, never itself
     │   └── StoreUnreachable      the disk or the database failed, or holds something that no store put there
+    ├── DiskError                 what a session keeps on disk cannot be read or written; the message names the file
+    │   ├── LogDamaged            a session log that cannot be opened, or not for writing, since lines of it are damaged
+    │   ├── LogLocked             another process writes this session
+    │   ├── LogTooNew             written by a newer version
+    │   ├── ArchiveDamaged        the index or an original of an archive is not what was written
+    │   ├── HandleGone            a handle whose original was removed, or that names nothing in this session
+    │   ├── DiskFull              no room is left
+    │   └── DiskRefused           permission denied, a read-only file system, or a disk that fails
     └── ContextError              the context cannot be made as asked
         ├── Infeasible            fixed overhead and the current request alone exceed the window
         ├── UntranslatableBlock   a block that the other dialect has no form for
@@ -29,12 +37,20 @@ content of a transcript beyond an identifier, since that content may hold secret
 from __future__ import annotations
 
 __all__ = [
+    "ArchiveDamaged",
     "ContextError",
+    "DiskError",
+    "DiskFull",
+    "DiskRefused",
+    "HandleGone",
     "Infeasible",
     "InvalidJson",
     "InvalidMessage",
     "InvalidProfile",
     "InvalidSetting",
+    "LogDamaged",
+    "LogLocked",
+    "LogTooNew",
     "MemoryChanged",
     "MemoryFault",
     "MemoryFull",
@@ -122,12 +138,45 @@ class SecretFound(MemoryFault):
         self.kind = kind
         """What it looks like: `GitHub token`, `password` ..."""
         super().__init__(
-            f"line {line} holds a secret ({kind}), and nothing was written. Write where it is kept instead of what it is."
+            f"line {line} holds a secret ({kind}), and nothing was written. "
+            f"Write where it is kept instead of what it is."
         )
 
 
 class StoreUnreachable(MemoryFault):
     """The disk or the database failed, or holds something that no store put there."""
+
+
+class DiskError(PerdureError):
+    """What a session keeps on disk cannot be read or written; the message names the file."""
+
+
+class LogDamaged(DiskError):
+    """A session log of which nothing can be read, or that is open for reading only because lines of it are damaged."""
+
+
+class LogLocked(DiskError):
+    """Another process writes this session; a fork of it may be opened."""
+
+
+class LogTooNew(DiskError):
+    """A session log that a newer version wrote."""
+
+
+class ArchiveDamaged(DiskError):
+    """The index of an archive, or an original in it, is not what was written."""
+
+
+class HandleGone(DiskError):
+    """A handle whose original was removed on purpose, or that never named anything in this session."""
+
+
+class DiskFull(DiskError):
+    """No room is left on the disk, or in the quota; what was being written was taken back."""
+
+
+class DiskRefused(DiskError):
+    """Permission denied, a read-only file system, or a disk that fails."""
 
 
 class ContextError(PerdureError):
