@@ -168,11 +168,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixChange:
-    """Tools or system blocks changed, and with them every cached byte behind."""
+    """Tools, system blocks or the model changed, and with them every cached byte behind."""
 
     id: str
     reason: Reason
-    part: Literal["tools", "system"]
+    part: Literal["tools", "system", "model"]
     overhead: int
     """Tokens of tools and system blocks from now on."""
     rewritten: int

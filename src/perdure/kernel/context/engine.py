@@ -19,7 +19,9 @@ from perdure.kernel.context.economics import cache_life
 from perdure.kernel.context.editing import EditingRule, propose_editing
 from perdure.kernel.context.edits import (
     AnyCheckpoint,
+    Attempt,
     Checkpoint,
+    ClearThinking,
     ClearToolResult,
     Commit,
     NativeCheckpoint,
@@ -117,8 +119,8 @@ class Engine:
         limits = work.limits
         if limits is None:
             work.note("window_unknown")
-            return self._result(work)
-        yield from self._ladder(work, limits)
+        else:
+            yield from self._ladder(work, limits)
         return (yield from self._finish(work))
 
     def compact(self, transcript: Transcript, reason: str, now: float | None) -> Projecting:
@@ -157,7 +159,9 @@ class Engine:
         if not (yield from fold(work, limits, self.ladder.folds, wish)):
             # The estimate was wrong and nothing is left to fold: treat the window as if it were this much smaller.
             tighter = work.usage.upper - max(1, work.history() // 4)
-            yield from squeeze(work, _tightened(limits, tighter), "overflow")
+            limits = replace(limits, threshold=min(limits.threshold, tighter))
+        if work.usage.upper > limits.threshold:
+            yield from squeeze(work, limits, "overflow")
         return (yield from self._finish(work))
 
     def edit_context(self, transcript: Transcript, rules: Sequence[EditingRule], now: float | None) -> Projecting:
@@ -185,11 +189,10 @@ class Engine:
         """Take an edit back. Thinking never comes back: its signature is bound to bytes that have moved on.
 
         Raises:
-            RevertRefused: no such edit, or the view would not fit with it.
+            RevertRefused: no such edit, one that cannot be taken back now, or the view would not fit with it.
         """
         work = self._work(transcript, now, "project")
-        if self.ledger.find(edit_id) is None:
-            raise RevertRefused(f"there is no edit {edit_id!r}; the loss report lists those that there are")
+        self._check_revert(work, edit_id)
         undo = Revert(id=f"e{len(work.ledger)}", reason=work.reason("asked", "asked"), edit_id=edit_id)
         trial = Gauge(work.profile, self._gauge.overhead)
         trial.follow(transcript, work.ledger.append(undo))
@@ -199,7 +202,7 @@ class Engine:
                 f"without the edit {edit_id!r} the request would have {size} tokens, and {work.limits.threshold} fit; "
                 f"recall the original instead"
             )
-        yield from work.enforce((undo,), (), None)
+        yield from work.rewrite_prefix(undo, work.limits or _boundless(0))
         return (yield from self._finish(work))
 
     def prefix_changed(
@@ -210,13 +213,14 @@ class Engine:
         change = PrefixChange(
             id=f"e{len(work.ledger)}",
             reason=work.reason("asked", "asked"),
-            part="tools",
+            part="tools" if profile.id == self.profile.id else "model",
             overhead=overhead,
             rewritten=work.usage.tokens,
         )
-        yield from work.enforce((change,), (), None)
         self._gauge = Gauge(profile, overhead)
-        return self._result(self._work(transcript, now, "project"))
+        yield from work.rewrite_prefix(change, work.limits or _boundless(0))
+        work.measure_with(self._gauge)
+        return (yield from self._finish(work))
 
     def usage(self, transcript: Transcript) -> Projection:
         """The present estimate, without doing anything."""
@@ -254,6 +258,24 @@ class Engine:
         work.pins, work.entry = self.pins, entry
         return work
 
+    def _check_revert(self, work: Work, edit_id: str) -> None:
+        edit = work.ledger.find(edit_id)
+        if edit is None:
+            raise RevertRefused(f"there is no edit {edit_id!r}; the loss report lists those that there are")
+        if edit_id in work.ledger.in_force.reverted:
+            raise RevertRefused(f"the edit {edit_id!r} was taken back already")
+        if isinstance(edit, ClearThinking):
+            raise RevertRefused(
+                f"the edit {edit_id!r} cleared thinking, whose signature is bound to what stood before it; "
+                f"recall it by its handle instead"
+            )
+        if isinstance(edit, Attempt | Commit | PrefixChange | Revert):
+            raise RevertRefused(f"the edit {edit_id!r} took nothing out of the view, so there is nothing to bring back")
+        if work.limits is not None and thinking_forbids(work.situation(work.limits)):
+            raise RevertRefused(
+                f"the edit {edit_id!r} stands before thinking that is bound to it; take it back in the next turn"
+            )
+
     def _reduce_at_entry(self, work: Work) -> Generator[Need, Answer, None]:
         """Outputs that no request has carried yet cost no cache to reduce."""
         limit = work.limits.entry_limit if work.limits is not None else self.settings.entry_limit
@@ -269,14 +291,21 @@ class Engine:
         situation = work.situation(limits)
         start = unsent_from(work.transcript)
         calls = call_names(work.transcript[max(0, start - 8) :])
+        reverted = _reductions_taken_back(work.ledger)
         proposals: list[Proposal] = []
         for message in work.transcript[start:]:
             place = work.view.messages.index_of(message.id)
             done = work.ledger.in_force.lights.get(message.id, {})
             for result in message.tool_results if place is not None else ():
                 call = calls.get(result.tool_use_id)
-                exempt = call is not None and call.name in self.settings.protected_tools
-                if exempt or f"result:{result.tool_use_id}" in done or work.weigh((result,)) <= limit:
+                protected = call is not None and call.name in self.settings.protected_tools
+                exempt = protected or result.tool_use_id in reverted
+                if (
+                    exempt
+                    or result.tool_use_id in reverted
+                    or f"result:{result.tool_use_id}" in done
+                    or work.weigh((result,)) <= limit
+                ):
                     continue
                 hint = describe_call(call) if call else ""
                 proposals += reduce_result(situation, (place or 0, message.id), result, limit // 2, hint)
@@ -303,7 +332,7 @@ class Engine:
         for strategy in self.ladder.light:
             if aim <= 0 or (why == "cold" and strategy is not self.ladder.light[0]):
                 return
-            if work.guard.rests(strategy.name, work.grown):
+            if why != "cold" and work.guard.rests(strategy.name, work.grown):
                 continue
             situation = work.situation(limits)
             taken = take(strategy.propose(situation), aim, min(floor, limits.batch_floor))
@@ -368,6 +397,14 @@ def view_of(transcript: Transcript, ledger: Ledger) -> View:
     return render(transcript, ledger)
 
 
+def _reductions_taken_back(ledger: Ledger) -> frozenset[str]:
+    """The calls whose output somebody wants to see whole."""
+    reverted = ledger.in_force.reverted
+    if not reverted:
+        return frozenset()
+    return frozenset(edit.tool_use_id for edit in ledger if isinstance(edit, ReduceOutput) and edit.id in reverted)
+
+
 def _distinct(proposals: Sequence[Proposal]) -> tuple[Proposal, ...]:
     """Each target once."""
     return tuple({(proposal.message_id, proposal.kind, proposal.ref): proposal for proposal in proposals}.values())
@@ -377,8 +414,8 @@ def _needs_drop_block(work: Work) -> bool:
     """Whether kept thinking stands behind an edit that was made after it."""
     if not work.profile.binds_thinking:
         return False
-    edits = [edit for edit in work.made if not isinstance(edit, ReduceOutput)]
-    newest = max((edit.reason.at for edit in edits or work.ledger if edit.reason.why != "entry"), default=0)
+    moved = (edit for edit in reversed(work.ledger) if not isinstance(edit, Attempt | Commit))
+    newest = next((edit.reason.at for edit in moved if edit.reason.why != "entry"), 0)
     loop = running_loop(work.transcript)
     return any(
         isinstance(block, Thinking | RedactedThinking)
@@ -396,11 +433,6 @@ def _scope(last: Projection | None, entry: Entry | None, checkpoint: AnyCheckpoi
     if entry == "recover_overflow":
         return "recovered"
     return "committed" if entry == "compact" else "projected"
-
-
-def _tightened(limits: Limits, threshold: int) -> Limits:
-    """The same limits as if less fitted."""
-    return replace(limits, threshold=min(limits.threshold, threshold), window=limits.window)
 
 
 def _boundless(limit: int) -> Limits:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perdure.kernel.context.edits import LIGHT_EDITS, Checkpoint, Edit, NativeCheckpoint, Revert
+from perdure.kernel.context.edits import LIGHT_EDITS, Checkpoint, Edit, NativeCheckpoint, PrefixChange, Revert
 from perdure.kernel.context.ledger import InForce, Ledger
 from perdure.kernel.context.render import head_of, opening_of, render_message
 from perdure.kernel.messages import Message, Transcript, Weight, weigh, weigh_text
@@ -41,6 +41,9 @@ class Mass:
 
 
 EMPTY = Mass()
+
+IMPLAUSIBLE = 5
+"""A count that the estimate exceeds by this factor is none of the whole view."""
 
 
 def mass_of(weight: Weight, profile: ModelProfile) -> Mass:
@@ -138,7 +141,7 @@ class Gauge:
             self.requests += 1
             if place and (sent := transcript[place - 1].time) is not None:
                 self.last_request = sent
-            if message.usage is not None and message.usage.prompt_tokens > 0:
+            if message.usage is not None:
                 self._counted(message.usage.prompt_tokens)
         rendered = render_message(message, self._in_force)
         if rendered is not None:
@@ -147,7 +150,9 @@ class Gauge:
         self._messages = place + 1
 
     def _counted(self, prompt: int) -> None:
-        """The provider counted the view as it stands."""
+        """The provider counted the view as it stands; of an answer that was broken off some tell nothing, or a rest."""
+        if prompt <= 0 or prompt * IMPLAUSIBLE < self.view.tokens(UNCALIBRATED):
+            return
         if self._sent is not None:
             tokens, mass = self._sent
             appended = self.view - mass
@@ -159,11 +164,20 @@ class Gauge:
         self._edits += len(edits)
         known = ledger if self._edits == len(ledger) else Ledger(ledger[: self._edits])
         before, self._in_force = self._in_force, known.in_force
+        for edit in edits:
+            if isinstance(edit, PrefixChange):
+                self._forget(edit)
         if any(isinstance(edit, Checkpoint | NativeCheckpoint | Revert) for edit in edits):
             self._refold(transcript)
             return
         touched = {edit.message_id for edit in edits if isinstance(edit, LIGHT_EDITS)}
         self._retouch(transcript, touched, before)
+
+    def _forget(self, change: PrefixChange) -> None:
+        """Counts so far hold another overhead, or are another tokenizer's."""
+        self._anchor, self._sent = None, None
+        if change.part == "model":
+            self.calibration = UNCALIBRATED
 
     def _refold(self, transcript: Transcript) -> None:
         """A checkpoint came or went: no count so far says anything about the view."""

@@ -10,10 +10,10 @@ from collections.abc import Generator, Sequence
 
 from perdure.kernel.context.breaker import Breaker, Guard, breaker_of, guard_of
 from perdure.kernel.context.economics import best_growth, is_cold, price_of
-from perdure.kernel.context.edits import Attempt, Edit, Reason, Rung, Why
+from perdure.kernel.context.edits import Attempt, Edit, PrefixChange, Reason, Revert, Rung, Why
 from perdure.kernel.context.gauge import Gauge, mass_of, text_mass
 from perdure.kernel.context.ledger import Ledger
-from perdure.kernel.context.lighten import edits_of, originals_of
+from perdure.kernel.context.lighten import closed_thinking, edits_of, originals_of
 from perdure.kernel.context.ports import Answer, Append, Archive, Entry, Need, Original, Refused
 from perdure.kernel.context.render import Renderer, View
 from perdure.kernel.context.results import Lost, Note, Price, Step
@@ -103,9 +103,15 @@ class Work:
         """Tokens of the whole transcript: the clock of the progress guard."""
         return self.gauge.tokens(self.gauge.total)
 
+    @property
+    def overhead(self) -> int:
+        """Tokens of the fixed overhead: tools and system blocks, and what system and developer say at the head."""
+        head = self.view.messages.weight(0, self.view.head)
+        return self.gauge.overhead + self.gauge.tokens(mass_of(head, self.profile))
+
     def history(self) -> int:
         """Tokens of the request above the fixed overhead, error margin included."""
-        return max(0, self.usage.upper - self.gauge.overhead)
+        return max(0, self.usage.upper - self.overhead)
 
     def situation(self, limits: Limits) -> Situation:
         """What a strategy is told."""
@@ -174,6 +180,20 @@ class Work:
         self._step(reason, before, price)
         return True
 
+    def rewrite_prefix(self, edit: Revert | PrefixChange, limits: Limits) -> Generator[Need, Answer, bool]:
+        """Bring an edit into force that moves every byte, together with what thinking is bound to those bytes."""
+        reason = edit.reason
+        proposals = tuple(closed_thinking(self.situation(limits))) if self.profile.binds_thinking else ()
+        cleared = edits_of(proposals, reason, len(self.ledger) + 1)
+        originals = originals_of(proposals, lambda proposal: self.weigh(proposal.original))
+        return (yield from self.enforce((edit, *cleared), originals, None))
+
+    def measure_with(self, gauge: Gauge) -> None:
+        """Go on under another gauge: the model or the fixed overhead changed."""
+        gauge.follow(self.transcript, self.ledger)
+        self.gauge = gauge
+        self.limits = self._limits()
+
     def adopt(self, edits: Sequence[Edit]) -> None:
         """Put edits that are durable into the ledger, and render anew."""
         self._book.ledger = self.ledger.append(*edits)
@@ -233,7 +253,7 @@ class Work:
         return True
 
     def _limits(self) -> Limits | None:
-        limits = limits_of(self.settings, self.profile, self.gauge.overhead)
+        limits = limits_of(self.settings, self.profile, self.overhead)
         if limits is None or self.settings.fold_growth != "auto":
             return limits
         growth = best_growth(
@@ -242,4 +262,4 @@ class Work:
             kept=limits.checkpoint_size + limits.keep_tail,
             per_request=self.gauge.growth,
         )
-        return limits_of(self.settings, self.profile, self.gauge.overhead, growth)
+        return limits_of(self.settings, self.profile, self.overhead, growth)
