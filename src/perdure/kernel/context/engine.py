@@ -300,12 +300,7 @@ class Engine:
                 call = calls.get(result.tool_use_id)
                 protected = call is not None and call.name in self.settings.protected_tools
                 exempt = protected or result.tool_use_id in reverted
-                if (
-                    exempt
-                    or result.tool_use_id in reverted
-                    or f"result:{result.tool_use_id}" in done
-                    or work.weigh((result,)) <= limit
-                ):
+                if exempt or f"result:{result.tool_use_id}" in done or work.weigh((result,)) <= limit:
                     continue
                 hint = describe_call(call) if call else ""
                 proposals += reduce_result(situation, (place or 0, message.id), result, limit // 2, hint)

@@ -11,7 +11,7 @@ PROFILE = with_window(lookup("claude-sonnet-4-6"), 200_000)
 
 def test_usage_from_before_a_checkpoint_does_not_trigger_the_next_one() -> None:
     talk = Talk().typed("go on").rounds(20, 9_000).called(usage=Usage(input_tokens=150_000)).answered("fine")
-    engine, ports = Engine(PROFILE), ScriptedPorts()
+    engine, ports = Engine(PROFILE, Settings(clear_growth=None)), ScriptedPorts()
 
     folded = drive(engine.project(talk.transcript, None), ports)
     again = drive(engine.project(talk.transcript, None), ports)
