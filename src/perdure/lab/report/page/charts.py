@@ -23,7 +23,7 @@ from perdure.lab.report.page.plot import (
     request_ticks,
     ticks,
 )
-from perdure.lab.report.page.sessions import Detail, Edit, Session, edits_of, numbered, shade
+from perdure.lab.report.page.sessions import Detail, Session, edits_of, numbered, shade
 from perdure.lab.report.page.words import brief, mark, pause, several, shown, whole
 
 KIND_WORDS: dict[Kind, str] = {
@@ -60,6 +60,9 @@ RUNG_SHORT = {
     "editing": "by provider",
 }
 
+SHAPES_APART, NUMBERS_APART, NUMBERS_APART_ON_NARROW = 0.008, 0.028, 0.11
+"""Parts of a chart's width that two edits of one rung, and two numbers, lie apart at least."""
+
 CAUSES = ("edited", "idle", "unexplained", "model", "tools", "system")
 
 _CAUSE_WORDS = {
@@ -80,7 +83,10 @@ def size_chart(session: Session, detail: Detail) -> str:
         [(number, float(point.tokens)) for number, point in numbered(session, one.replayed)] for one in session.outcomes
     ]
     limits = _limits(session, plot)
-    note = "Tokens of each request, fixed overhead included. Shapes on the line are edits of the policy shown."
+    note = (
+        "Tokens of each request, fixed overhead included. Shapes are the edits of the policy shown, numbered as in its "
+    )
+    note += "table; where many lie close, some are left out."
     if session.window is not None and session.window > plot.top:
         note += f" The window of {whole(session.window)} lies above the chart."
     outside = [
@@ -93,7 +99,7 @@ def size_chart(session: Session, detail: Detail) -> str:
     names = [shown(one.replayed.policy) for one in session.outcomes]
     read = "Peak: " + " · ".join(f"{name} {brief(peak)}" for name, peak in zip(names, peaks, strict=True))
     drawn = f'<path class="grid" d="{grid(ticks(plot.top), plot)}"/>{limits[0]}{_lines(session, series, plot)}'
-    over = f"{limits[1]}{_pauses(session, plot)}{''.join(_marks(session, at, plot) for at in range(len(series)))}"
+    over = f"{_pauses(session, plot)}{''.join(_marks(session, at, plot) for at in range(len(series)))}{limits[1]}"
     return _figure(
         "size",
         ("Context size", note, read),
@@ -252,25 +258,28 @@ def _pauses(session: Session, plot: Frame) -> str:
         if room:
             named.append(place)
         label = f"<span>idle {pause(seconds)}</span>" if room else ""
-        pieces.append(f'<i class="idle{" left" if place > 0.85 else ""}" style="left:{place:.2%}">{label}</i>')
+        pieces.append(f'<i class="idle{" left" if place > 0.7 else ""}" style="left:{place:.2%}">{label}</i>')
     return "".join(pieces)
 
 
 def _marks(session: Session, at: int, plot: Frame) -> str:
-    """The edits of one policy, as shapes on its line; numbered where there is room."""
+    """The edits of one policy, as shapes on its line; where they lie close, some go without number or shape."""
     replayed = session.outcomes[at].replayed
     tokens = {number: point.tokens for number, point in numbered(session, replayed)}
-    drawn: dict[tuple[int, str], Edit] = {}
-    for edit in edits_of(session, replayed):
-        drawn.setdefault((plot.column(edit.request), edit.rung), edit)
     pieces: list[str] = []
-    last = -1.0
-    for edit in drawn.values():
+    shaped: dict[str, float] = {}
+    last = last_on_narrow = -1.0
+    for edit in edits_of(session, replayed):
         across, down = plot.across(edit.request), max(0.0, plot.up(tokens[edit.request]))
-        label = ""
-        if edit.rung != "entry_reduction" and across - last > 0.028:
+        if across - shaped.get(edit.rung, -1.0) < SHAPES_APART:
+            continue
+        shaped[edit.rung] = across
+        label = far = ""
+        if edit.rung != "entry_reduction" and across - last > NUMBERS_APART:
             label, last = str(edit.number), across
-        pieces.append(f'<b class="m {edit.rung}" style="left:{across:.2%};top:{down:.1%}">{label}</b>')
+            if across - last_on_narrow > NUMBERS_APART_ON_NARROW:
+                far, last_on_narrow = " far", across
+        pieces.append(f'<b class="m {edit.rung}{far}" style="left:{across:.2%};top:{down:.1%}">{label}</b>')
     return f'<div class="panel p{at} marks s{shade(replayed.policy, at)}">{"".join(pieces)}</div>' if pieces else ""
 
 
