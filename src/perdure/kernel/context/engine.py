@@ -40,7 +40,7 @@ from perdure.kernel.context.render import Renderer, View, render
 from perdure.kernel.context.results import Projection, Scope, Snapshot
 from perdure.kernel.context.settings import Limits, Settings
 from perdure.kernel.context.situation import FoldStrategy, LightStrategy, Proposal
-from perdure.kernel.context.squeeze import reduce_result, squeeze
+from perdure.kernel.context.squeeze import check_feasible, reduce_result, squeeze
 from perdure.kernel.context.strategies.extractive import Extractive
 from perdure.kernel.context.strategies.full_summary import FullSummary
 from perdure.kernel.context.strategies.light_trim import LightTrim
@@ -115,6 +115,8 @@ class Engine:
             Infeasible: fixed overhead and the current request alone exceed the window.
         """
         work = self._work(transcript, now, "project")
+        if work.limits is not None:
+            check_feasible(work, work.limits)
         yield from self._reduce_at_entry(work)
         limits = work.limits
         if limits is None:

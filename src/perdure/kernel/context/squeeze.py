@@ -49,12 +49,26 @@ def squeeze(work: Work, limits: Limits, why: Why) -> Generator[Need, Answer, Non
             return
         yield from stage(work, limits, why)
     if work.usage.tokens > limits.hard:
-        raise Infeasible(
-            window=limits.window,
-            overhead=limits.overhead,
-            current=max(0, work.usage.tokens - limits.overhead),
-            reserve=limits.window - limits.hard,
-        )
+        raise _infeasible(work, limits)
+
+
+def check_feasible(work: Work, limits: Limits) -> None:
+    """Say at once where no edit can help, instead of editing in vain at every call.
+
+    Raises:
+        Infeasible: the fixed overhead alone leaves no room for a request and its answer.
+    """
+    if limits.overhead >= limits.hard:
+        raise _infeasible(work, limits)
+
+
+def _infeasible(work: Work, limits: Limits) -> Infeasible:
+    return Infeasible(
+        window=limits.window,
+        overhead=limits.overhead,
+        current=max(0, work.usage.tokens - limits.overhead),
+        reserve=limits.window - limits.hard,
+    )
 
 
 def _older_results(work: Work, limits: Limits, why: Why) -> Generator[Need, Answer, None]:
