@@ -14,7 +14,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 
 PYTEST_FLAGS ?= -n auto --maxprocesses=8
 
-.PHONY: help demo test check format-check lint imports types tests wheel format clean
+.PHONY: help demo test bench check format-check lint imports types tests wheel format clean
 .DEFAULT_GOAL := help
 
 help: ## says what there is
@@ -24,6 +24,9 @@ demo: $(DEMO_READY) ## shows Perdure at work; needs no key
 	@$(BIN)/python -m perdure.cli demo
 
 test: check tests wheel ## everything that has to pass
+
+bench: $(CHECKS_READY) ## measures the speed, beside that of peers; never fails by a time
+	@$(BIN)/python -m bench $(BENCH)
 
 check: format-check lint imports types ## what is checked without running the product
 

@@ -1,43 +1,38 @@
-"""Microseconds of processor time to plan the marks of a request and to price it, in a session of thousands of messages.
+"""The model of the prompt cache: planning the marks of a request and pricing it, in a session of thousands of messages.
 
-`python bench/cache.py`. The cost must not grow with the length of the session.
+The cost must not grow with the length of the session.
 """
 
-from time import process_time
+from __future__ import annotations
 
+from collections.abc import Iterator
+
+from bench.measure import Figure, Row, Took, middle, once
+from bench.session import SYSTEM, TOOLS, messages, profile
 from perdure.kernel.cache import EMPTY, Head, PrefixChain, plan_marks, price, rolling_mark
-from perdure.kernel.messages import Message, Text, ToolResult, ToolUse
-from perdure.kernel.models import lookup
 
-HEAD = Head(
-    profile=lookup("claude-opus-5-5"), system=(Text(text="You work on code. " * 500), Text(text="You lead. " * 500))
-)
-ROUNDS = 4_000
 PART = 1_000
+"""Requests that are measured at the beginning, and at the end."""
 
 
-def round_of(number: int) -> tuple[Message, Message]:
-    use = ToolUse(id=f"t{number}", name="read", input={"path": f"src/{number}.py"})
-    result = ToolResult(tool_use_id=use.id, content=f"line of {number}\n" * 200)
-    return (
-        Message(id=f"a{number}", role="assistant", content=(Text(text="I read it."), use), provenance="assistant"),
-        Message(id=f"r{number}", role="user", content=(result,), provenance="tool"),
-    )
+def figures() -> Iterator[Row]:
+    """The first requests, the last ones, and the growth between them."""
+    given = messages()
+    head = Head(profile=profile(), system=SYSTEM, tools=TOOLS)
+    chain, cache, previous = PrefixChain(head, given[:1]), EMPTY, None
+    taken: list[Took] = []
 
+    def request() -> None:
+        nonlocal chain, cache, previous
+        number = len(taken)
+        chain = chain.then(given[2 * number + 1 : 2 * number + 3])
+        marks = plan_marks(chain, (True,) * len(SYSTEM), frontier=number, previous=previous)
+        previous = rolling_mark(marks)
+        _, cache = price(cache, chain, marks, 20.0 * number)
 
-def main() -> None:
-    rounds = [round_of(number) for number in range(ROUNDS)]
-    chain, cache, previous = PrefixChain(HEAD), EMPTY, None
-    for start in range(0, ROUNDS, PART):
-        begun = process_time()
-        for number in range(start, start + PART):
-            chain = chain.then(rounds[number])
-            marks = plan_marks(chain, (True, True), frontier=number, previous=previous)
-            previous = rolling_mark(marks)
-            _, cache = price(cache, chain, marks, 20.0 * number)
-        each = (process_time() - begun) / PART
-        print(f"requests {start + 1:5} to {start + PART:5}: {1e6 * each:6.0f} us each, {chain.messages:,} messages")
-
-
-if __name__ == "__main__":
-    main()
+    for _ in range((len(given) - 1) // 2):
+        taken.append(once(request))
+    early, late = middle(taken[:PART]), middle(taken[-PART:])
+    yield Figure(what="marks and price of a request: the first 1,000", ours=early.cpu, wall=early.wall)
+    yield Figure(what="  the last 1,000", ours=late.cpu, wall=late.wall)
+    yield Figure(what="  growth", ours=late.cpu / early.cpu, unit="x", most=1.5)

@@ -1,14 +1,19 @@
-"""Milliseconds of processor time to count one megabyte of text: `python bench/tokens.py`. The aim is under 1 ms."""
+"""Counting one megabyte of text."""
 
-from time import process_time
-from timeit import repeat
+from __future__ import annotations
 
+from collections.abc import Iterator
+
+from bench.measure import Figure, Row, Took, middle, once
 from perdure.kernel.messages import weigh_text
 from perdure.kernel.models import lookup
 from perdure.kernel.tokens import tokens_of
 
 MEGABYTE = 1_000_000
-PROFILE = lookup("claude-opus-5-5")
+PROFILE = lookup("claude-sonnet-4-5")
+ROUNDS = 60
+TIMES = 10
+"""Countings in one round."""
 
 LINES = {
     "ASCII": "    total += entry.amount if entry.side == 'debit' else -entry.amount\n",
@@ -17,15 +22,15 @@ LINES = {
 }
 
 
-def main() -> None:
+def figures() -> Iterator[Row]:
+    """A figure for each kind of text."""
     for name, line in LINES.items():
         text = line * (MEGABYTE // len(line.encode()))
-        seconds = (
-            min(repeat(lambda text=text: tokens_of(weigh_text(text), PROFILE), timer=process_time, number=5, repeat=40))
-            / 5
-        )
-        print(f"{name:20} {1_000 * seconds:8.3f} ms per MB, {tokens_of(weigh_text(text), PROFILE):,} tokens")
+        one = middle([once(lambda text=text: _count(text)) for _ in range(ROUNDS)])
+        took = Took(cpu=one.cpu / TIMES, wall=one.wall / TIMES)
+        yield Figure(what=f"count 1 MB, {name}", ours=took.cpu, wall=took.wall, most=1.0)
 
 
-if __name__ == "__main__":
-    main()
+def _count(text: str) -> None:
+    for _ in range(TIMES):
+        tokens_of(weigh_text(text), PROFILE)

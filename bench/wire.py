@@ -1,99 +1,74 @@
-"""The speed of the codecs: encoding a long request whose last message alone is new, and decoding it.
-
-Run `python bench/wire.py`. It prints and never fails: the figures are of this machine, in one run, best of several.
-"""
+"""The codecs: encoding a request of a million tokens whose last message alone is new, and decoding it."""
 
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Iterator
 
-from perdure.kernel.messages import JsonObject, Mark, Request, encode_json, freeze_object
-from perdure.kernel.wire import ANTHROPIC
+from bench.measure import Figure, Row, Took, middle, once, repeat
+from bench.session import MESSAGES, body
+from perdure.kernel.messages import JsonObject, Mark, Request, encode_json
+from perdure.kernel.wire import ANTHROPIC, CHAT, RESPONSES
+from perdure.kernel.wire.codec import Codec
 
-MESSAGES = 10_000
-WORDS = (
-    "def",
-    "return",
-    "value",
-    "the",
-    "request",
-    "src/app/main.py",
-    "12:",
-    "error",
-    "assert",
-    "\n",
-    "    ",
-    "(self)",
-)
-ROUNDS = 9
+ROUNDS = 15
+SMALL: JsonObject = {"path": "src/app/main.py", "limit": 40, "pattern": "def handle_"}
 
 
-def main() -> None:
-    body = encode_json(make_request(random.Random(7)))
-    parsed = best(lambda: json.loads(body))
-    decoded = best(lambda: ANTHROPIC.decode_request(body))
-    print(f"request: {len(body):,} bytes, {MESSAGES:,} messages")
-    print(f"decode:  {decoded:6.2f} ms, json.loads {parsed:6.2f} ms: {decoded / parsed:.2f} x (at most 3)")
-    request = ANTHROPIC.decode_request(body)
-    assert ANTHROPIC.encode_request(request) == body
-    copied = best(lambda: bytes(bytearray(body)))
-    encoded = min(encode_grown(request, turn) for turn in range(ROUNDS))
-    print(f"encode:  {encoded:6.2f} ms with a new last message and 3 marks; two copies of the bytes {copied:.2f} ms")
-    print(f"fresh:   {best(lambda: encode_json(json.loads(body))) - parsed:6.2f} ms for the whole body at once")
+def figures() -> Iterator[Row]:
+    """Encoding and decoding, for each dialect."""
+    whole = ANTHROPIC.decode_request(encode_json(body()))
+    for codec in (ANTHROPIC, CHAT, RESPONSES):
+        text = codec.encode_request(Request(model="m", messages=whole.messages, params={"stream": True}))
+        yield from _encoding(codec, text)
+        yield from _decoding(f"{codec.dialect}: decode, 1,000,000 tokens", codec, text)
+        small = codec.encode_request(Request(model="m", messages=ANTHROPIC.decode_messages(_small_calls())))
+        yield from _decoding(f"{codec.dialect}: decode, small calls alone", codec, small)
 
 
-def encode_grown(request: Request, turn: int) -> float:
-    last = request.messages[-2]
-    grown = Request(
-        model=request.model,
-        system=request.system,
-        tools=request.tools,
-        messages=(*request.messages, ANTHROPIC.decode_messages([{"role": "user", "content": f"go on {turn}"}])[0]),
-        marks=(
-            Mark(part="system", index=0, ttl="1h"),
-            Mark(part="messages", index=MESSAGES - 2, block=len(last.content) - 1),
-            Mark(part="messages", index=MESSAGES),
-        ),
-        params=request.params,
-    )
-    start = perf_counter()
-    ANTHROPIC.encode_request(grown)
-    return (perf_counter() - start) * 1000
+def _encoding(codec: Codec, text: bytes) -> Iterator[Row]:
+    request = codec.decode_request(text)
+    assert codec.encode_request(request) == text
+    encoded = middle([_grown(codec, request, turn) for turn in range(ROUNDS)])
+    copied = repeat(lambda: text[:-1], ROUNDS)
+    name = f"{codec.dialect}: encode {len(text) / 1e6:.1f} MB, last message new"
+    yield Figure(what=name, ours=encoded.cpu, wall=encoded.wall)
+    yield Figure(what="  one copy of the same bytes", ours=copied.cpu, wall=copied.wall)
+    # The pieces are scattered over memory, which one copy of the whole is not; joining them is the least there is.
+    pieces = [text[start : start + 350] for start in range(0, len(text), 350)]
+    joined = repeat(lambda: b",".join(pieces), ROUNDS)
+    yield Figure(what="  one join of as many pieces, which is the copy that is made", ours=joined.cpu, wall=joined.wall)
+    yield Figure(what="  encoding beyond that", ours=max(0.0, encoded.cpu - joined.cpu), most=2.0)
 
 
-def best(work: Callable[[], object]) -> float:
-    """Milliseconds of the quickest round."""
-    times: list[float] = []
+def _grown(codec: Codec, request: Request, turn: int) -> Took:
+    added = codec.decode_messages([{"role": "user", "content": f"go on {turn}"}], first=len(request.messages))
+    marks: tuple[Mark, ...] = ()
+    if codec is ANTHROPIC:
+        marks = (Mark(part="messages", index=MESSAGES - 1), Mark(part="messages", index=MESSAGES))
+    grown = Request(model="m", messages=(*request.messages, *added), marks=marks, params=request.params)
+    return once(lambda: codec.encode_request(grown))
+
+
+def _decoding(what: str, codec: Codec, text: bytes) -> Iterator[Row]:
+    # In turns, so that other work on the machine meets both.
+    parsed: list[Took] = []
+    decoded: list[Took] = []
     for _ in range(ROUNDS):
-        start = perf_counter()
-        work()
-        times.append(perf_counter() - start)
-    return min(times) * 1000
+        parsed.append(once(lambda: json.loads(text)))
+        decoded.append(once(lambda: codec.decode_request(text)))
+    ours, theirs = middle(decoded), middle(parsed)
+    yield Figure(what=what, ours=ours.cpu, wall=ours.wall, peer="json.loads", theirs=theirs.cpu)
+    yield Figure(what="  times json.loads", ours=ours.cpu / theirs.cpu, unit="x", most=3.0)
 
 
-def make_request(chance: random.Random) -> JsonObject:
-    """About a million tokens: 300 bytes a message, as many calls and short results as long outputs make."""
-    messages: list[object] = []
-    for turn in range(MESSAGES // 2):
-        call = f"toolu_{turn:06}"
-        said = {"type": "text", "text": prose(chance, 12)}
-        asked = {"type": "tool_use", "id": call, "name": "read", "input": {"path": f"src/app/{turn}.py"}}
-        result = {"type": "tool_result", "tool_use_id": call, "content": prose(chance, 60)}
-        messages.append({"role": "assistant", "content": [said, asked]})
-        messages.append({"role": "user", "content": [result]})
-    tool = {"name": "read", "description": prose(chance, 200), "input_schema": {"type": "object"}}
-    system = [{"type": "text", "text": prose(chance, 2000)}]
-    return freeze_object(
-        {"model": "claude", "tools": [tool], "system": system, "messages": messages, "max_tokens": 8000}
-    )
-
-
-def prose(chance: random.Random, words: int) -> str:
-    return " ".join(chance.choice(WORDS) for _ in range(words))
-
-
-if __name__ == "__main__":
-    main()
+def _small_calls() -> list[JsonObject]:
+    """Rounds of short calls and short results, where every byte is in a value of its own."""
+    listed: list[JsonObject] = [{"role": "user", "content": "go on"}]
+    for number in range(2_000):
+        name = f"call_{number}"
+        use: JsonObject = {"type": "tool_use", "id": name, "name": "grep", "input": SMALL}
+        result: JsonObject = {"type": "tool_result", "tool_use_id": name, "content": "12: def handle_it():"}
+        listed.append({"role": "assistant", "content": [use]})
+        listed.append({"role": "user", "content": [result]})
+    return listed
