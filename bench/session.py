@@ -27,19 +27,6 @@ _WORDS = (
     *("def", "return", "value", "the", "request", "src/app/main.py"),
     *("12:", "error", "assert", "\n", "    ", "(self)"),
 )
-    "def",
-    "return",
-    "value",
-    "the",
-    "request",
-    "src/app/main.py",
-    "12:",
-    "error",
-    "assert",
-    "\n",
-    "    ",
-    "(self)",
-]
 
 
 def profile() -> ModelProfile:
