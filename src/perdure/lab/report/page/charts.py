@@ -60,8 +60,8 @@ RUNG_SHORT = {
     "editing": "by provider",
 }
 
-SHAPES_APART, NUMBERS_APART, NUMBERS_APART_ON_NARROW = 0.008, 0.028, 0.11
-"""Parts of a chart's width that two edits of one rung, and two numbers, lie apart at least."""
+NUMBERS_APART, NUMBERS_APART_ON_NARROW = 0.028, 0.11
+"""Parts of a chart's width that two numbers of edits lie apart at least."""
 
 CAUSES = ("edited", "idle", "unexplained", "model", "tools", "system")
 
@@ -99,7 +99,8 @@ def size_chart(session: Session, detail: Detail) -> str:
     names = [shown(one.replayed.policy) for one in session.outcomes]
     read = "Peak: " + " · ".join(f"{name} {brief(peak)}" for name, peak in zip(names, peaks, strict=True))
     drawn = f'<path class="grid" d="{grid(ticks(plot.top), plot)}"/>{limits[0]}{_lines(session, series, plot)}'
-    over = f"{_pauses(session, plot)}{''.join(_marks(session, at, plot) for at in range(len(series)))}{limits[1]}"
+    marks = "".join(_marks(session, at, plot, detail.shapes_apart) for at in range(len(series)))
+    over = f"{_pauses(session, plot)}{marks}{limits[1]}"
     return _figure(
         "size",
         ("Context size", note, read),
@@ -179,6 +180,11 @@ def price_chart(session: Session, replayed: Replayed, detail: Detail) -> str:
     read = f"{several(sum(counted.values()), 'break')} of the prefix in {several(len(replayed.points), 'request')}"
     figure = _figure("price", ("Price of each request", note, read), plot, ("".join(drawn), "", ""))
     return figure + (f'<ul class="legend">{legend}</ul>' if legend else "")
+
+
+def shape_of(rung: str) -> str:
+    """The class of the shape that marks a rung."""
+    return f"r{list(RUNG_WORDS).index(rung)}" if rung in RUNG_WORDS else "r"
 
 
 def column_sizes(session: Session, replayed: Replayed, detail: Detail) -> list[tuple[int, ...]] | None:
@@ -262,7 +268,7 @@ def _pauses(session: Session, plot: Frame) -> str:
     return "".join(pieces)
 
 
-def _marks(session: Session, at: int, plot: Frame) -> str:
+def _marks(session: Session, at: int, plot: Frame, gap: float) -> str:
     """The edits of one policy, as shapes on its line; where they lie close, some go without number or shape."""
     replayed = session.outcomes[at].replayed
     tokens = {number: point.tokens for number, point in numbered(session, replayed)}
@@ -271,7 +277,7 @@ def _marks(session: Session, at: int, plot: Frame) -> str:
     last = last_on_narrow = -1.0
     for edit in edits_of(session, replayed):
         across, down = plot.across(edit.request), max(0.0, plot.up(tokens[edit.request]))
-        if across - shaped.get(edit.rung, -1.0) < SHAPES_APART:
+        if across - shaped.get(edit.rung, -1.0) < gap:
             continue
         shaped[edit.rung] = across
         label = far = ""
@@ -279,7 +285,7 @@ def _marks(session: Session, at: int, plot: Frame) -> str:
             label, last = str(edit.number), across
             if across - last_on_narrow > NUMBERS_APART_ON_NARROW:
                 far, last_on_narrow = " far", across
-        pieces.append(f'<b class="m {edit.rung}{far}" style="left:{across:.2%};top:{down:.1%}">{label}</b>')
+        pieces.append(f'<b class="m {shape_of(edit.rung)}{far}" style="left:{across:.1%};top:{down:.1%}">{label}</b>')
     return f'<div class="panel p{at} marks s{shade(replayed.policy, at)}">{"".join(pieces)}</div>' if pieces else ""
 
 
@@ -289,7 +295,7 @@ def _mark_legend(session: Session) -> str:
     for at, outcome in enumerate(session.outcomes):
         rungs = Counter(rung for point in outcome.replayed.points for rung in point.rungs)
         entries = "".join(
-            f'<li><b class="m {rung}"></b>{word}: {rungs[rung]}</li>'
+            f'<li><b class="m {shape_of(rung)}"></b>{word}: {rungs[rung]}</li>'
             for rung, word in RUNG_WORDS.items()
             if rungs[rung]
         )
@@ -312,7 +318,7 @@ def _figure(kind: str, words: tuple[str, str, str], plot: Frame, layers: tuple[s
     return (
         f'<figure class="chart" data-chart="{kind}"><figcaption><h4>{title}</h4><p class="note">{note}</p></figcaption>'
         f'<p class="read">{read}</p><div class="plot"><div class="ys">{levels}</div><div class="area">'
-        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none" role="img" aria-label="{title}. {read}">{drawn}'
+        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none" role="img" aria-label="{title}">{drawn}'
         f'</svg>{over}<i class="cursor"></i></div><div class="ends">{ends}</div>'
         f'<div class="xs">{requests}</div></div></figure>'
     )

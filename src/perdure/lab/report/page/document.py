@@ -45,6 +45,9 @@ from perdure.lab.report.summary import Outcome, file_row, total_row
 LISTED = 500
 """Sessions in the list of all of them; of more, the largest."""
 
+KIND_STEP = 100
+"""Bytes in a unit of what is read off the chart of kinds."""
+
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -308,7 +311,12 @@ def _data(session: Session, detail: Detail) -> JsonObject:
                 "cost": cost,
                 "price": [round(prices[column][0]) if column in prices else None for column in range(plot.columns)],
                 "broke": {str(column): cause for column, (_, cause) in prices.items() if cause},
-                "kinds": None if sizes is None else [list(kind) for kind in zip(*sizes, strict=True)],
+                "kinds": None
+                if sizes is None
+                else [
+                    [round(size / KIND_STEP) for size in kind] if any(kind) else None
+                    for kind in zip(*sizes, strict=True)
+                ],
             }
         )
     return {
@@ -321,7 +329,7 @@ def _data(session: Session, detail: Detail) -> JsonObject:
 
 def _embedded(sessions: list[JsonObject]) -> str:
     """JSON that no HTML parser takes for markup, whatever it holds."""
-    data: JsonObject = {"kinds": list(KIND_WORDS.values()), "sessions": list[Json](sessions)}
+    data: JsonObject = {"kinds": list(KIND_WORDS.values()), "step": KIND_STEP, "sessions": list[Json](sessions)}
     text = encode_json(data).decode()
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

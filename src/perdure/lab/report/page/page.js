@@ -18,8 +18,8 @@
   const words = (session, section, kind, column) => {
     const policy = session.policies[chosen(section)];
     if (kind === "kinds") {
-      const sizes = policy.kinds.map((sizes, at) => [figures.kinds[at], sizes[column]]).filter(([, size]) => size);
-      return sizes.reverse().map(([name, size]) => `${name} ${short(size)}`);
+      const sizes = policy.kinds.map((kind, at) => [figures.kinds[at], kind?.[column]]).filter(([, size]) => size);
+      return sizes.reverse().map(([name, size]) => `${name} ${short(size * figures.step)}`);
     }
     if (kind === "price") {
       const price = policy.price[column];

@@ -88,6 +88,11 @@ class Detail:
     rows: int
     """Of edits and of losses."""
 
+    @property
+    def shapes_apart(self) -> float:
+        """Part of a chart's width that two shapes of one rung lie apart at least."""
+        return max(0.008, 1.8 / self.columns)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
@@ -117,7 +122,7 @@ def sessions_of(outcomes: Sequence[Outcome]) -> list[Session]:
 def detail_for(sessions: Sequence[Session]) -> Detail:
     """As much as there is room for."""
     panels = max(1, sum(len(session.outcomes) for session in sessions))
-    return Detail(columns=max(96, min(480, 12_000 // panels)), rows=max(12, min(60, 1_200 // panels)))
+    return Detail(columns=max(80, min(480, 8_000 // panels)), rows=max(10, min(60, 1_000 // panels)))
 
 
 def focus(policies: Sequence[str]) -> int:
