@@ -148,11 +148,14 @@ class ClassicRun:
 
     ladder: Classic
     _ports: _StandIn = field(init=False, default_factory=_StandIn)
+    _acted: bool = field(init=False, default=False)
 
     def send(self, transcript: Transcript, now: float | None) -> Sent:
         """The ladder's view for this call alone."""
         view = drive(self.ladder.project(transcript), self._ports)
-        return Sent(messages=view.messages, rungs=view.steps, asks=self._ports.taken(), edited=bool(view.steps))
+        # What was done for one call is undone for the next, which moves the prefix once more.
+        self._acted = self._acted or bool(view.steps)
+        return Sent(messages=view.messages, rungs=view.steps, asks=self._ports.taken(), edited=self._acted)
 
     def originals(self) -> Mapping[str, Original]:
         """The classic ladder keeps nothing."""

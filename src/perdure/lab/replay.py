@@ -29,8 +29,9 @@ from perdure.lab.needed import Recallable, Tally, Visibility, Vocabulary
 from perdure.lab.policies import NARRATIVE_TOKENS, Policy, Sent
 from perdure.lab.recording import Asked, Recording
 
-Break: TypeAlias = Literal["edited", "idle", "model", "tools", "system", "unexplained"]
-"""Why a request could not read what the one before it had left in the cache."""
+Break: TypeAlias = Literal["edited", "idle", "picture", "model", "compacted", "unexplained"]
+"""Why a request could not read what the one before it had left in the cache. `picture`: the first picture of a session
+came, which providers cache apart from text alone."""
 
 UNTIMED_STEP = 20.0
 """Seconds between two requests where the recording has no times: the median of those that have."""
@@ -226,7 +227,7 @@ class _Provider:
         previous = rolling_mark(self._marks) if grown else None
         marks = plan_marks(chain, static, frontier=sent.frontier, previous=previous)
         bill, self._cache = price(self._cache, chain, marks, now, output_tokens=output)
-        broke = self._cause(bill, chain, now, grown)
+        broke = self._cause(bill, chain, now, grown=grown, edited=sent.edited)
         self._chain, self._marks, self._last, self.prompt = chain, marks, now, chain.tokens
         self._left = bill.read + bill.written + bill.written_long
         self.usage = Usage(input_tokens=chain.tokens - self._subject.uncounted, output_tokens=bill.output)
@@ -244,7 +245,7 @@ class _Provider:
         bill, self._cache = price(self._cache, chain, marks, now, output_tokens=NARRATIVE_TOKENS)
         return bill
 
-    def _cause(self, bill: Bill, chain: PrefixChain, now: float, grown: bool) -> Break | None:
+    def _cause(self, bill: Bill, chain: PrefixChain, now: float, *, grown: bool, edited: bool) -> Break | None:
         """A break is a read that fell short of what the last request left by 2,000 tokens and 5 %."""
         short = self._left - bill.read
         if self._last is None or short < 2_000 or short < 0.05 * self._left:
@@ -252,7 +253,9 @@ class _Provider:
         lives = self._subject.profile.cache.lives
         if lives and now - self._last > lives[0].seconds:
             return "idle"
-        return "unexplained" if grown else "edited"
+        if grown:
+            return "unexplained"
+        return "edited" if edited else "picture"
 
 
 _OPENING = Message(id="opening", role="user", content=(Text(text="(settled)"),), provenance="harness")
@@ -293,6 +296,15 @@ class _Checker:
         self._first, self._last = messages[0] if messages else None, messages[place] if messages else None
 
 
+def _recorded_cause(before: Asked, now: Asked, profile: ModelProfile) -> Break:
+    lives = profile.cache.lives
+    if before.time is not None and now.time is not None and lives and now.time - before.time > lives[0].seconds:
+        return "idle"
+    if before.baseline != now.baseline:
+        return "compacted"
+    return "model" if before.model != now.model else "unexplained"
+
+
 def _behind_head(messages: Sequence[Message]) -> Sequence[Message]:
     """The messages without those of system or developer at their head, which a request carries as its system blocks."""
     head = next((place for place, message in enumerate(messages) if message.role in ("user", "assistant")), 0)
@@ -317,9 +329,7 @@ def _recorded(subject: Subject, asked: Sequence[Asked]) -> Replayed:
         short = left - bill.read
         broke: Break | None = None
         if last is not None and short >= 2_000 and short >= 0.05 * left:
-            gap = (one.time or 0.0) - (last.time or 0.0)
-            idle = bool(profile.cache.lives) and gap > profile.cache.lives[0].seconds
-            broke = "idle" if idle else "edited" if one.baseline != last.baseline else "unexplained"
+            broke = _recorded_cause(last, one, profile)
         left, last = bill.read + bill.written + bill.written_long, one
         result.points.append(
             Point(

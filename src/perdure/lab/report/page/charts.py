@@ -63,15 +63,15 @@ RUNG_SHORT = {
 NUMBERS_APART, NUMBERS_APART_ON_NARROW = 0.028, 0.11
 """Parts of a chart's width that two numbers of edits lie apart at least."""
 
-CAUSES = ("edited", "idle", "unexplained", "model", "tools", "system")
+CAUSES = ("edited", "idle", "unexplained", "model", "compacted", "picture")
 
 _CAUSE_WORDS = {
     "edited": "an edit changed the prefix",
     "idle": "a pause outlived the cache",
     "unexplained": "no cause was found",
     "model": "another model",
-    "tools": "other tools",
-    "system": "another system prompt",
+    "compacted": "the recorded harness compacted",
+    "picture": "the first picture came",
 }
 
 
