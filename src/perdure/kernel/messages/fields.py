@@ -30,6 +30,11 @@ class Fields:
         self._given = given
         self._place = place
 
+    @property
+    def whole(self) -> JsonObject:
+        """The object itself."""
+        return self._given
+
     def text(self, name: str) -> str:
         """A string that must be there."""
         value = self._given.get(name)
