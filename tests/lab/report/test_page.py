@@ -98,7 +98,7 @@ def outcome(requests: int, policy: str = "balanced", window: int | None = 200_00
 def outcomes() -> list[Outcome]:
     """A small made-up session in a window that is too small for it."""
     session = generate(
-        3, Scenario(requests=40, turns=3, tokens=60_000, huge_share=0.05, huge_tokens=12_000, pauses=1.0)
+        3, Scenario(requests=40, turns=3, tokens=60_000, huge_share=0.05, huge_tokens=11_200, pauses=1.0)
     )
     asked = tuple(
         Asked(at=place, time=session.transcript[place - 1].time, usage=message.usage)
@@ -260,13 +260,13 @@ def test_many_sessions_are_all_listed_and_the_largest_have_charts() -> None:
 
 
 def test_a_page_of_twenty_long_sessions_stays_small_and_says_what_it_merged() -> None:
-    replays = [outcome(2_000, policy=name).replayed for name in ("append-only", "classic", "balanced", "x", "y")]
-    sources = [recording(2_000, f"session-{number}.jsonl") for number in range(20)]
+    replays = [outcome(1_200, policy=name).replayed for name in ("append-only", "classic", "balanced", "x", "y")]
+    sources = [recording(1_200, f"session-{number}.jsonl") for number in range(20)]
     twenty = [Outcome(recording=source, replayed=replayed) for source in sources for replayed in replays]
     html = page(twenty)
 
     assert len(html.encode()) < 2_500_000
-    assert "2,000 requests are drawn in 80 places" in words(html)
+    assert "1,200 requests are drawn in 80 places" in words(html)
 
 
 def test_messages_of_a_session_do_not_get_on_its_page() -> None:

@@ -191,10 +191,11 @@ def column_sizes(session: Session, replayed: Replayed, detail: Detail) -> list[t
     """For each column the sizes by kind of its largest request; None where they are not known."""
     plot = frame(session.requests, detail.columns, 0)
     held: list[tuple[int, ...]] = [()] * plot.columns
+    wholes = [0] * plot.columns
     for number, point in numbered(session, replayed):
-        column = plot.column(number)
-        if sum(point.sizes) > sum(held[column]):
-            held[column] = point.sizes
+        column, whole = plot.column(number), sum(point.sizes)
+        if whole > wholes[column]:
+            held[column], wholes[column] = point.sizes, whole
     if not any(held):
         return None
     nothing = (0,) * len(KINDS)

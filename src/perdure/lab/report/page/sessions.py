@@ -49,6 +49,12 @@ class Session:
         return max(len(self.recording.asked), *(len(one.replayed.points) for one in self.outcomes))
 
     @cached_property
+    def tracks(self) -> dict[int, list[tuple[int, Point]]]:
+        """The points of each policy with their requests, by the identity of what was replayed."""
+        replays = [one.replayed for one in self.outcomes]
+        return {id(replayed): _track(self.recording, replayed, self.requests) for replayed in replays}
+
+    @cached_property
     def size(self) -> int:
         """Tokens that its first policy sent."""
         return sum(point.tokens for point in self.outcomes[0].replayed.points)
@@ -137,15 +143,9 @@ def shade(policy: str, place: int) -> int:
     return _SHADES.index(policy) if policy in _SHADES else len(_SHADES) + place % 2
 
 
-def numbered(session: Session, replayed: Replayed) -> Iterator[tuple[int, Point]]:
+def numbered(session: Session, replayed: Replayed) -> Sequence[tuple[int, Point]]:
     """Points with the request that each belongs to, counted from 0; a recorded bill leaves some requests out."""
-    asked = session.recording.asked
-    number = 0
-    for point in replayed.points:
-        while number < len(asked) and asked[number].at != point.at:
-            number += 1
-        yield min(number, session.requests - 1), point
-        number += 1
+    return session.tracks[id(replayed)]
 
 
 def edits_of(session: Session, replayed: Replayed) -> list[Edit]:
@@ -159,3 +159,17 @@ def edits_of(session: Session, replayed: Replayed) -> list[Edit]:
         Edit(number=place, request=number, rung=rung, step=step)
         for place, (number, rung, step) in enumerate(found, start=1)
     ]
+
+
+def _track(recording: Recording, replayed: Replayed, requests: int) -> list[tuple[int, Point]]:
+    asked = recording.asked
+    if len(asked) == len(replayed.points):
+        return list(enumerate(replayed.points))
+    found: list[tuple[int, Point]] = []
+    number = 0
+    for point in replayed.points:
+        while number < len(asked) and asked[number].at != point.at:
+            number += 1
+        found.append((min(number, requests - 1), point))
+        number += 1
+    return found
