@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from perdure.kernel.messages import Json, JsonObject
 from perdure.lab.readers.decode import decoded, dialect_of
-from perdure.lab.readers.fields import items
+from perdure.lab.readers.fields import items, text
 from perdure.lab.readers.format import Format, Input, Sample
 from perdure.lab.readers.tape import Tape
 from perdure.lab.readers.voices import told_apart
@@ -33,7 +33,7 @@ def _recognises(sample: Sample) -> bool:
 def _is_message(value: Json) -> bool:
     return (
         isinstance(value, dict)
-        and value.get("role") in _ROLES
+        and text(value, "role") in _ROLES
         and ("content" in value or "tool_calls" in value)
         and "uuid" not in value
     )

@@ -11,11 +11,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from perdure.kernel.errors import InvalidJson, InvalidMessage
-from perdure.kernel.messages import Block, Message, Text, Thinking, Tool, Transcript, Unknown, Usage, weigh
+from perdure.kernel.messages import (
+    Block,
+    Compaction,
+    Message,
+    RedactedThinking,
+    ServerToolUse,
+    Text,
+    Thinking,
+    Tool,
+    ToolUse,
+    Transcript,
+    Unknown,
+    Usage,
+    weigh,
+)
 from perdure.kernel.wire import Dialect
 from perdure.kernel.wire.validity import repair
 from perdure.lab.readers.format import Troubles
 from perdure.lab.recording import Asked, Recording
+
+MISSING = "[What stood here is not in the recording.]"
+"""What is told in the place of a message without which no wire would take the others."""
+
+_MODELS_ALONE = (Thinking, RedactedThinking, ToolUse, ServerToolUse, Compaction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +91,7 @@ class Tape:
     def tell(self, messages: Iterable[Message], *, line: int | None = None) -> None:
         """Put messages at the end. Empty text is left out; a message that cannot be weighed is reported instead."""
         for message in messages:
-            content = tuple(block for block in message.content if self._says(block))
+            content = tuple(block for block in message.content if self._says(block, message))
             if not content:
                 continue
             name = self._own(message.id)
@@ -125,7 +144,7 @@ class Tape:
         """The recording, with its messages put right. The troubles so far go with it."""
         if self._unsigned:
             self.troubles.add(None, f"{self._unsigned} blocks of thinking had no signature and are left out")
-        repaired = repair(self._messages)
+        repaired = repair(self._without_gaps())
         names = {message.id: place for place, message in enumerate(repaired.messages)}
         for one in repaired.repairs:
             self.troubles.add(None, f"{one.kind}: {one.message_id!r}: {one.detail}")
@@ -158,8 +177,33 @@ class Tape:
             troubles=self.troubles.taken(),
         )
 
-    def _says(self, block: Block) -> bool:
+    def _without_gaps(self) -> list[Message]:
+        """The messages, with a note where something must have stood: before an answer at the start, and between two
+        answers of which the first calls tools, since each wire wants results, or anything, there."""
+        whole: list[Message] = []
+        for message in self._messages:
+            before = whole[-1] if whole else None
+            opens = before is None or (before.role in ("system", "developer") and len(whole) == 1)
+            called = self.dialect == "chat" and before is not None and before.role == "assistant" and before.tool_uses
+            if message.role == "assistant" and (opens or called):
+                note = Message(
+                    id=self._own(f"{message.id}-before"),
+                    role="user",
+                    content=(Text(text=MISSING),),
+                    provenance="harness",
+                    time=message.time,
+                )
+                self._names[note.id] = -1
+                self.troubles.add(None, f"nothing is recorded before the answer {message.id!r}; a note stands there")
+                whole.append(note)
+            whole.append(message)
+        return whole
+
+    def _says(self, block: Block, message: Message) -> bool:
         """Whether a block may be sent again: text that is not blank, and no thinking that the provider would refuse."""
+        if isinstance(block, _MODELS_ALONE) and message.role != "assistant":
+            self.troubles.add(None, f"{message.id!r}: a block that only a model can say stood in another's message")
+            return False
         if isinstance(block, Text):
             return bool(block.text) and not block.text.isspace()
         if isinstance(block, Thinking) and not block.signature and self.dialect == "anthropic":
