@@ -87,7 +87,7 @@ def test_in_chat_an_answer_that_calls_tools_is_not_followed_by_another_answer() 
     found = made.recording()
 
     assert ["a", "b", "b-results", "c-before", "c"] == [one.id for one in found.transcript]
-    assert [1, 3] == [one.at for one in found.asked]
+    assert [1, 4] == [one.at for one in found.asked]
 
 
 def test_what_only_a_model_can_say_is_taken_out_of_other_messages() -> None:
