@@ -27,6 +27,7 @@
     │   └── DiskRefused           permission denied, a read-only file system, or a disk that fails
     └── ContextError              the context cannot be made as asked
         ├── Infeasible            fixed overhead and the current request alone exceed the window
+        ├── Overflow              the provider says that it is too long, after the recovery as well
         ├── UntranslatableBlock   a block that the other dialect has no form for
         └── RevertRefused         taking an edit back would give a view that does not fit or is not valid
 
@@ -58,6 +59,7 @@ __all__ = [
     "MemoryPathRefused",
     "MemoryTaken",
     "NoPrincipal",
+    "Overflow",
     "PerdureError",
     "RevertRefused",
     "SecretFound",
@@ -181,6 +183,29 @@ class DiskRefused(DiskError):
 
 class ContextError(PerdureError):
     """The context cannot be made as asked."""
+
+
+class Overflow(ContextError):
+    """The provider says that the request is too long, after the context was made smaller as well.
+
+    All numbers are tokens.
+    """
+
+    def __init__(self, *, estimate: int, window: int | None, counted: int | None, limit: int | None) -> None:
+        self.estimate = estimate
+        """The size of the request as the engine estimates it."""
+        self.window = window
+        """The window that the model is taken to have; None where it is unknown."""
+        self.counted = counted
+        """The size that the provider told, if it did."""
+        self.limit = limit
+        """The limit that the provider told, if it did."""
+        told = f"{counted or 'an untold number of'} tokens against a limit of {limit or 'an untold number'}"
+        super().__init__(
+            f"the provider refuses the request as too long ({told}), after everything that can be left out was; the "
+            f"estimate is {estimate} tokens, and the window is taken to be {window or 'unknown'}. "
+            f"Declare the window that the server really has."
+        )
 
 
 class Infeasible(ContextError):
