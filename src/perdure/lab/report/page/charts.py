@@ -264,7 +264,8 @@ def _pauses(session: Session, plot: Frame) -> str:
         room = all(abs(place - other) > 0.14 for other in named)
         if room:
             named.append(place)
-        label = f"<span>idle {pause(seconds)}</span>" if room else ""
+        most = "" if len(named) > 1 else ' class="most"'
+        label = f"<span{most}>idle {pause(seconds)}</span>" if room else ""
         pieces.append(f'<i class="idle{" left" if place > 0.7 else ""}" style="left:{place:.2%}">{label}</i>')
     return "".join(pieces)
 

@@ -39,7 +39,7 @@ from perdure.lab.report.page.tables import (
     needed_bar,
     policies_table,
 )
-from perdure.lab.report.page.words import brief, count, plain, several, shown, whole
+from perdure.lab.report.page.words import SAME, brief, count, plain, several, shown, whole
 from perdure.lab.report.summary import Outcome, file_row, total_row
 
 LISTED = 500
@@ -95,7 +95,9 @@ def _title(sessions: Sequence[Session]) -> str:
     files_named = dict.fromkeys(session.recording.file for session in sessions)
     if not files_named:
         return "nothing was replayed"
-    return next(iter(files_named)) if len(files_named) == 1 else several(len(sessions), "session")
+    if len(files_named) == 1:
+        return next(iter(files_named))
+    return several(len({id(session.recording) for session in sessions}), "session")
 
 
 def _overview(sessions: Sequence[Session]) -> str:
@@ -104,7 +106,7 @@ def _overview(sessions: Sequence[Session]) -> str:
     asked = sum(len(recording.asked) for recording in recordings)
     messages = sum(len(recording.transcript) for recording in recordings)
     models = ", ".join(shown(model) for model in dict.fromkeys(session.model for session in sessions))
-    about = f"{several(len(recordings), 'session')} · {several(asked, 'request')} · {several(messages, 'message')}"
+    about = f"{several(asked, 'request')} · {several(messages, 'message')}"
     head = (
         f'<header><p class="kicker">Perdure replay</p><h1>{shown(_title(sessions))}</h1>'
         f'<p class="about">{about}{f" · priced as {models}" if models else ""}</p>'
@@ -137,7 +139,8 @@ def _result(window: int | None, totals: Sequence[tuple[JsonObject, list[Outcome]
     opening = f"At {_window_words(window)}, " if tell_window else ""
     sentence = f"{opening}<b>{shown(str(row['policy']))}</b>: {brief(row['cost_units'])} units"
     if base is not None and base is not row and row["requests"] == base["requests"]:
-        sentence += f", <b>{against(row, base)}</b> than {shown(str(base['policy']))}"
+        differs = against(row, base)
+        sentence += f", <b>{differs}</b> {'as' if differs == SAME else 'than'} {shown(str(base['policy']))}"
     edits = sum(rung != "entry_reduction" for one in found for point in one.replayed.points for rung in point.rungs)
     parts = [several(edits, "edit")] if row["edits"] is not None else []
     needed = row["needed_later"]

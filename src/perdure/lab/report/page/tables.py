@@ -128,7 +128,7 @@ def needed_bar(needed: Json) -> str:
 
 
 def _headings(base: JsonObject | None) -> tuple[tuple[str, str], ...]:
-    against_what = f"Against {shown(str(base['policy']))}" if base else "Against"
+    against_what = f"Against<br>{shown(str(base['policy']))}" if base else "Against"
     return (
         ("Policy", "what decided what was sent"),
         ("Cost", "units of one uncached input token"),
@@ -143,7 +143,7 @@ def _policy_row(row: JsonObject, found: Sequence[Outcome], scale: tuple[JsonObje
     edits, timing = row["edits"], row["projection_ms"]
     color = f"s{shade(policy, place)}"
     causes = ", ".join(
-        f"{number}\u00a0{cause}" for cause, number in breaks_of(one.replayed for one in found).most_common()
+        f"{number:,}\u00a0{cause}" for cause, number in breaks_of(one.replayed for one in found).most_common()
     )
     made = sum(int(_number(number)) for number in edits.values()) if isinstance(edits, dict) else None
     cells = (
@@ -153,11 +153,11 @@ def _policy_row(row: JsonObject, found: Sequence[Outcome], scale: tuple[JsonObje
         brief(row["peak_tokens"]),
         brief(row["sent_tokens"]),
         percent(row["hit_rate"]),
-        f"{row['prefix_breaks']}{f'<small>{causes}</small>' if causes else ''}",
+        f"{count(row['prefix_breaks'])}{f'<small>{causes}</small>' if causes else ''}",
         NOTHING if made is None else f"{count(made)}{_by_rung(edits)}{_evicted(row)}",
         needed_bar(row["needed_later"]),
         _faults(row),
-        f"{timing['p50']} / {timing['p99']}" if isinstance(timing, dict) else NOTHING,
+        f"{_number(timing['p50']):.2g} / {_number(timing['p99']):.3g}" if isinstance(timing, dict) else NOTHING,
     )
     name = f'<th scope="row"><span class="name {color}"><i></i>{shown(policy)}</span></th>'
     return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
@@ -166,7 +166,7 @@ def _policy_row(row: JsonObject, found: Sequence[Outcome], scale: tuple[JsonObje
 def _by_rung(edits: Json) -> str:
     if not isinstance(edits, dict) or not edits:
         return ""
-    words = ", ".join(f"{number}\u00a0{RUNG_SHORT.get(rung, rung)}" for rung, number in edits.items())
+    words = ", ".join(f"{count(number)}\u00a0{RUNG_SHORT.get(rung, rung)}" for rung, number in edits.items())
     return f'<small class="rungs">{words}</small>'
 
 
@@ -176,8 +176,8 @@ def _evicted(row: JsonObject) -> str:
 
 def _faults(row: JsonObject) -> str:
     named = (("invalid_requests", "invalid"), ("over_window", "over window"), ("infeasible_requests", "infeasible"))
-    found = [f"{count(row[key])} {word}" for key, word in named if row[key]]
-    return f'<span class="bad">{",<br>".join(found)}</span>' if found else "none"
+    found = [f"{count(row[key])} <small>{word}</small>" for key, word in named if row[key]]
+    return f'<span class="bad">{"".join(found)}</span>' if found else "none"
 
 
 def _edit_cells(edit: Edit, priced: bool) -> tuple[str, ...]:

@@ -17,6 +17,9 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"
 NOTHING = "–"
 """Stands where a figure does not apply."""
 
+SAME = "the same"
+"""Said of two prices that differ by less than half a percent."""
+
 
 def plain(value: str, most: int = 400) -> str:
     """Text without what a page must not show, on one line and of bounded length."""
@@ -72,7 +75,7 @@ def percent(value: Json) -> str:
 def difference(value: float, other: float) -> str:
     """How much less or more something costs than another thing."""
     share = value / other - 1
-    return "the same" if abs(share) < 0.005 else f"{abs(share) * 100:.0f}\u202f% {'less' if share < 0 else 'more'}"
+    return SAME if abs(share) < 0.005 else f"{abs(share) * 100:.0f}\u202f% {'less' if share < 0 else 'more'}"
 
 
 def several(number: int, one: str, many: str = "") -> str:
