@@ -18,6 +18,7 @@ from perdure.kernel.messages.blocks import (
 from perdure.kernel.messages.canonical import (
     Json,
     JsonObject,
+    canonical_object,
     decode_json,
     decode_object,
     encode_json,
@@ -81,6 +82,7 @@ __all__ = [
     "Unknown",
     "Usage",
     "Weight",
+    "canonical_object",
     "decode_json",
     "decode_object",
     "encode_json",

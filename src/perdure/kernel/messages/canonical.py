@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from perdure.kernel.errors import InvalidJson
@@ -20,6 +20,17 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 JsonObject: TypeAlias = dict[str, Json]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+_make = cast(
+    "Callable[..., Callable[[object, int], Iterable[str]]] | None", getattr(json.encoder, "c_make_encoder", None)
+)
+# What `JSONEncoder.encode` makes for each call, made once: that is most of the time of encoding a short value. Where
+# there is no C accelerator, as on PyPy, the encoder itself does it.
+_chunks: Callable[[object, int], Iterable[str]] = (
+    _make(None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", False, False, False)
+    if _make is not None
+    else lambda value, _: _ENCODER.encode(value)
+)
 
 MAX_DEPTH = 200
 """Levels of nesting that `freeze` follows. Real schemas stay under 20; the limit keeps hostile input off the stack."""
@@ -34,7 +45,7 @@ def encode_json(value: Json) -> bytes:
         InvalidJson: the value holds something that JSON has no form for, such as NaN.
     """
     try:
-        text = _ENCODER.encode(value)
+        text = "".join(_chunks(value, 0))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidJson(f"this value has no JSON form: {error}") from error
     try:
@@ -69,6 +80,20 @@ def decode_object(data: bytes | str) -> JsonObject:
     if not isinstance(value, dict):
         raise InvalidJson(f"a JSON object is needed here, not {kind_of(value)}")
     return value
+
+
+def canonical_object(text: str) -> JsonObject | None:
+    """The object whose one encoding is this text; None where the text is anything else."""
+    try:
+        value, end = _DECODER.raw_decode(text)
+        # Only a lone surrogate's escape leaves otherwise than the encoder's own text.
+        if end == len(text) and isinstance(value, dict):
+            found = cast("JsonObject", value)
+            if "".join(_chunks(found, 0)) == text or ("\\ud" in text and encode_json(found).decode() == text):
+                return found
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def freeze(value: object) -> Json:

@@ -5,7 +5,7 @@ It knows strings and numbers of that family. It must never know an item, a messa
 
 from __future__ import annotations
 
-from perdure.kernel.errors import InvalidJson, UntranslatableBlock
+from perdure.kernel.errors import UntranslatableBlock
 from perdure.kernel.messages import (
     Block,
     Document,
@@ -16,7 +16,7 @@ from perdure.kernel.messages import (
     ToolUse,
     Unknown,
     Usage,
-    decode_json,
+    canonical_object,
     encode_json,
 )
 
@@ -26,13 +26,8 @@ ERROR_OPENING = "Error"
 
 def decode_arguments(text: str) -> tuple[JsonObject, str | None]:
     """The arguments as an object, or the text itself where it would not come out the same."""
-    try:
-        value = decode_json(text)
-        if isinstance(value, dict) and encode_json(value).decode() == text:
-            return value, None
-    except InvalidJson:
-        pass
-    return {}, text
+    value = canonical_object(text)
+    return ({}, text) if value is None else (value, None)
 
 
 def encode_arguments(call: ToolUse) -> str:

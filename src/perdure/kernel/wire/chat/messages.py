@@ -30,6 +30,7 @@ from perdure.kernel.messages import (
     encode_json,
     extra_of,
     lay_out,
+    received,
 )
 from perdure.kernel.wire.chat.parts import DIALECT, decode_call, decode_part, encode_call, encode_part, untranslatable
 from perdure.kernel.wire.openai import mark_error, mark_first
@@ -68,7 +69,16 @@ def decode_list(items: Iterable[JsonObject], first: int = 0) -> tuple[Message, .
     for is_result, run in groupby(items, _is_result):
         if is_result:
             content = tuple(_decode_result(item) for item in run)
-            messages.append(Message(id=f"m{first + len(messages)}", role="user", content=content, provenance="tool"))
+            messages.append(
+                received(
+                    id=f"m{first + len(messages)}",
+                    role="user",
+                    content=content,
+                    provenance="tool",
+                    plain=False,
+                    extra=None,
+                )
+            )
         else:
             start = first + len(messages)
             messages.extend(decode_message(item, f"m{start + n}") for n, item in enumerate(run))
@@ -87,14 +97,16 @@ def decode_message(item: JsonObject, name: str) -> Message:
     text = item.get("content")
     if item["role"] == role and isinstance(text, str) and text and tuple(item) == _USUAL:
         # Most messages of most histories: nothing else can be in them.
-        return Message(id=name, role=role, content=(Text(text=text),), provenance=provenance, plain=True)
+        return received(id=name, role=role, content=(Text(text=text),), provenance=provenance, plain=True, extra=None)
     decoded = None
     if item.get("role") == role:
         decoded = _decode_answer(item) if role == "assistant" else _decode_said(item)
     if decoded is None:
         return Message(id=name, role=role, content=(Unknown(dialect=DIALECT, raw=item),), provenance=provenance)
     content, extra = decoded
-    return Message(id=name, role=role, content=content, provenance=provenance, plain=isinstance(text, str), extra=extra)
+    return received(
+        id=name, role=role, content=content, provenance=provenance, plain=isinstance(text, str), extra=extra
+    )
 
 
 def encode_message(message: Message) -> list[JsonObject]:
@@ -132,7 +144,9 @@ def _encode(message: Message) -> bytes:
 
 
 def _is_result(item: JsonObject) -> bool:
-    return item.get("role") == "tool" and isinstance(item.get("tool_call_id"), str) and _content(item) is not None
+    if item.get("role") != "tool" or not isinstance(item.get("tool_call_id"), str):
+        return False
+    return isinstance(item.get("content"), str) or _content(item) is not None
 
 
 def _content(item: JsonObject) -> tuple[Block, ...] | None:
@@ -210,11 +224,14 @@ def _decode_answer(item: JsonObject) -> tuple[tuple[Block, ...], Extra | None] |
 
     Without text, the `Extra` says what stood in the place of the content: null, empty text, or nothing.
     """
-    known = ["role"]
     content = _content(item) if item.get("content") is not None else ()
     calls = _calls(item)
     if content is None or calls is None:
         return None
+    keys = tuple(item)
+    if keys == _USUAL_CALLS and calls and (item["content"] is None or (content and isinstance(item["content"], str))):
+        return (*content, *calls), None
+    known = ["role"]
     if content:
         known.append("content")
     if calls:
@@ -223,9 +240,6 @@ def _decode_answer(item: JsonObject) -> tuple[tuple[Block, ...], Extra | None] |
     thinking: tuple[Block, ...] = ()
     if reasoning:
         thinking = (Thinking(thinking=_readable(reasoning), extra=Extra(dialect=DIALECT, fields=reasoning)),)
-    keys = tuple(item)
-    if keys == _USUAL_CALLS and calls and (item["content"] is None or (content and isinstance(item["content"], str))):
-        return (*content, *calls), None
     typed = {*known, *(key for key, _ in reasoning)}
     fields = tuple((key, value) for key, value in item.items() if key not in typed)
     return (*thinking, *content, *calls), Extra(dialect=DIALECT, fields=fields, keys=keys)
@@ -234,8 +248,15 @@ def _decode_answer(item: JsonObject) -> tuple[tuple[Block, ...], Extra | None] |
 def _calls(item: JsonObject) -> tuple[ToolUse, ...] | None:
     """The calls of an answer; empty where `tool_calls` is absent, null or empty, None where a call has a new shape."""
     listed = item.get("tool_calls") or []
-    calls = tuple(decode_call(call) for call in listed) if isinstance(listed, list) else (None,)
-    return None if None in calls else cast("tuple[ToolUse, ...]", calls)
+    if not isinstance(listed, list):
+        return None
+    calls: list[ToolUse] = []
+    for given in listed:
+        call = decode_call(given)
+        if call is None:
+            return None
+        calls.append(call)
+    return tuple(calls)
 
 
 def _readable(reasoning: tuple[tuple[str, Json], ...]) -> str:

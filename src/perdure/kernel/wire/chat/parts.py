@@ -65,14 +65,15 @@ def encode_part(block: Block) -> JsonObject:
 
 def decode_call(call: Json) -> ToolUse | None:
     """The block of one entry of `tool_calls`; None where its shape is new."""
+    if isinstance(call, dict) and tuple(call) == _CALL and call["type"] == "function":
+        usual = _usual_call(call["id"], call["function"])
+        if usual is not None:
+            return usual
     match call:
         case {"id": str(name), "function": {"name": str(tool), "arguments": str(text)} as function} if (
             call.get("type", "function") == "function"
         ):
             given, raw = decode_arguments(text)
-            usual = tuple(function) == _FUNCTION and call.get("type") == "function"
-            if usual and tuple(call) == _CALL:
-                return ToolUse(id=name, name=tool, input=given, raw_input=raw)
             fields = (*_beyond(call, ("id", "function")), ("function", template(function, _FUNCTION)))
             return ToolUse(id=name, name=tool, input=given, raw_input=raw, extra=_extra(call, fields))
         case {"id": str(name), "type": "custom", "custom": {"name": str(tool), "input": str(text)} as custom}:
@@ -80,6 +81,17 @@ def decode_call(call: Json) -> ToolUse | None:
             return ToolUse(id=name, name=tool, input={}, raw_input=text, extra=_extra(call, fields))
         case _:
             return None
+
+
+def _usual_call(name: Json, function: Json) -> ToolUse | None:
+    """The block of a call that has no field beyond the usual ones, which is nearly every call."""
+    if not isinstance(name, str) or not isinstance(function, dict) or tuple(function) != _FUNCTION:
+        return None
+    tool, text = function["name"], function["arguments"]
+    if not isinstance(tool, str) or not isinstance(text, str):
+        return None
+    given, raw = decode_arguments(text)
+    return ToolUse(id=name, name=tool, input=given, raw_input=raw)
 
 
 def encode_call(call: ToolUse) -> JsonObject:

@@ -22,6 +22,7 @@ from perdure.kernel.messages import (
     Unknown,
     encode_json,
     lay_out,
+    received,
 )
 from perdure.kernel.wire.openai import belongs
 from perdure.kernel.wire.responses.items import decode_item, encode_item
@@ -41,6 +42,9 @@ _RESULTS = frozenset({
 
 _USUAL = ("type", "role", "content")
 
+_BEGINS_USUAL = Extra(dialect=DIALECT, fields=((ITEM, {"type": "message", "role": "assistant", "content": None}),))
+"""What a text carries that begins a message item of the usual shape: one for all of them."""
+
 
 def decode_items(items: Iterable[JsonObject], first: int = 0) -> tuple[Message, ...]:
     """The messages of a list of items; ids count from `first`.
@@ -50,16 +54,17 @@ def decode_items(items: Iterable[JsonObject], first: int = 0) -> tuple[Message, 
     """
     messages: list[Message] = []
     for side, run in groupby(items, _side):
+        name = f"m{first + len(messages)}"
         if side == "said":
             for item in run:
                 messages.append(_decode_said(item, f"m{first + len(messages)}"))
         elif side == "tool":
             content = tuple(decode_item(item) for item in run)
-            messages.append(Message(id=f"m{first + len(messages)}", role="user", content=content, provenance="tool"))
+            messages.append(received(id=name, role="user", content=content, provenance="tool", plain=False, extra=None))
         else:
             content = decode_output(run)
             messages.append(
-                Message(id=f"m{first + len(messages)}", role="assistant", content=content, provenance="assistant")
+                received(id=name, role="assistant", content=content, provenance="assistant", plain=False, extra=None)
             )
     return tuple(messages)
 
@@ -157,6 +162,10 @@ def _encode_envelope(message: Message, parts: list[Json]) -> JsonObject:
 
 def _decode_answer(item: JsonObject) -> tuple[Block, ...]:
     """The parts of an assistant's message item. The first text carries the item that it begins."""
+    if tuple(item) == _USUAL and item["type"] == "message" and item["role"] == "assistant":
+        text = _only_text(item["content"])
+        if text is not None:
+            return (Text(text=text, extra=_BEGINS_USUAL),)
     match _content(item, "output_text"):
         case (Text(text=text, extra=extra), *rest):
             place: Json = "" if isinstance(item["content"], str) else None
@@ -166,6 +175,16 @@ def _decode_answer(item: JsonObject) -> tuple[Block, ...]:
             return (first, *rest)
         case _:
             return (Unknown(dialect=DIALECT, raw=item),)
+
+
+def _only_text(content: Json) -> str | None:
+    """The text of a content that is one part of text, with no field beyond."""
+    if not isinstance(content, list) or len(content) != 1:
+        return None
+    part = content[0]
+    if not isinstance(part, dict) or tuple(part) != ("type", "text") or part["type"] != "output_text":
+        return None
+    return part["text"] if isinstance(part["text"], str) else None
 
 
 def _encode_answer(content: tuple[Block, ...]) -> list[JsonObject]:
