@@ -24,7 +24,7 @@ from perdure.kernel.context.strategies.light_trim import LightTrim
 from perdure.kernel.context.strategies.session_memory import SessionMemoryFold
 from perdure.kernel.context.strategies.tool_results import ToolResults
 from perdure.kernel.errors import Infeasible
-from perdure.kernel.messages import Transcript, Usage, encode_json, typed_texts
+from perdure.kernel.messages import Request, Transcript, Usage, typed_texts
 from perdure.kernel.models import ModelProfile, lookup
 from perdure.kernel.wire import ANTHROPIC
 from perdure.kernel.wire.validity import check_messages
@@ -258,4 +258,4 @@ def block_key(block: object) -> str:
 
 def encoded(view: View) -> list[bytes]:
     """The bytes of each message, as they would be sent."""
-    return [encode_json(item) for item in ANTHROPIC.encode_messages(view.messages)]
+    return [ANTHROPIC.encode_request(Request(model="m", messages=(message,))) for message in view.messages]
