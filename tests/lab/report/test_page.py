@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from time import perf_counter
+from typing import get_args
 
 import pytest
 
@@ -14,7 +15,7 @@ from perdure.kernel.models import lookup
 from perdure.lab.composition import KINDS
 from perdure.lab.policies import POLICIES
 from perdure.lab.recording import Asked, Recording, Trouble
-from perdure.lab.replay import Point, Replayed, Setting, Subject, recorded, replay
+from perdure.lab.replay import Break, Point, Replayed, Setting, Subject, recorded, replay
 from perdure.lab.report.page import page
 from perdure.lab.report.summary import Outcome, file_row, total_row
 from perdure.testing.sessions import Scenario, generate
@@ -267,6 +268,17 @@ def test_a_page_of_twenty_long_sessions_stays_small_and_says_what_it_merged() ->
 
     assert len(html.encode()) < 2_500_000
     assert "1,200 requests are drawn in 80 places" in words(html)
+
+
+def test_every_cause_of_a_break_has_its_words_and_its_colour() -> None:
+    points = [replace(point(place + 1), broke=cause) for place, cause in enumerate(get_args(Break))]
+    one = outcome(len(points))
+    html = page([Outcome(recording=one.recording, replayed=replace(one.replayed, points=points))])
+
+    for cause in get_args(Break):
+        assert f'<path class="b b-{cause}"' in html
+        assert f'<li><i class="b-{cause}">' in html
+        assert re.search(rf"\.b-{cause} {{ --c: ", html)
 
 
 def test_messages_of_a_session_do_not_get_on_its_page() -> None:

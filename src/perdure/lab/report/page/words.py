@@ -51,7 +51,7 @@ def brief(value: Json) -> str:
 
 def whole(value: Json) -> str:
     """A limit: exact where it is round, brief otherwise."""
-    return f"{value // 1_000:,}k" if isinstance(value, int) and value % 1_000 == 0 and value < 1e6 else brief(value)
+    return mark(value) if isinstance(value, int) and value % 1_000 == 0 and value < 1e9 else brief(value)
 
 
 def mark(value: float) -> str:
