@@ -34,7 +34,7 @@ def outcome(*points: Point, file: str = "a.jsonl", policy: str = "balanced", win
 def test_each_file_has_a_block_with_its_policies() -> None:
     lines = table([outcome(POINT), outcome(POINT, policy="classic")]).splitlines()
 
-    assert "a.jsonl  (pi, 0 messages, m, window 8.0k, 1 warnings)" == lines[0]
+    assert "a.jsonl  (pi, 0 messages, m, window 8.0k, 1 warning)" == lines[0]
     assert ["policy", "balanced", "classic"] == [line.split()[0] for line in lines[1:]]
 
 

@@ -25,6 +25,7 @@ class Lost:
     what: str
     """A few words: the tool and its main argument, or the range of messages."""
     tokens: int
+    """By which the view became smaller; for a range of messages, what they had in it."""
     rung: Rung
 
 

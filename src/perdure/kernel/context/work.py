@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 
 from perdure.kernel.context.breaker import Breaker, Guard, breaker_of, guard_of
 from perdure.kernel.context.economics import best_growth, is_cold, price_of
-from perdure.kernel.context.edits import Attempt, Edit, PrefixChange, Reason, Revert, Rung, Why
+from perdure.kernel.context.edits import LIGHT_EDITS, Attempt, Edit, PrefixChange, Reason, Revert, Rung, Why
 from perdure.kernel.context.gauge import Gauge, mass_of, text_mass
 from perdure.kernel.context.ledger import Ledger
 from perdure.kernel.context.lighten import closed_thinking, edits_of, originals_of
@@ -109,6 +109,11 @@ class Work:
         head = self.view.messages.weight(0, self.view.head)
         return self.gauge.overhead + self.gauge.tokens(mass_of(head, self.profile))
 
+    @property
+    def next_id(self) -> str:
+        """The id of the next edit."""
+        return f"e{self.ledger.next_number}"
+
     def history(self) -> int:
         """Tokens of the request above the fixed overhead, error margin included."""
         return max(0, self.usage.upper - self.overhead)
@@ -140,7 +145,7 @@ class Work:
 
     def reason(self, rung: Rung, why: Why) -> Reason:
         """The reason of a batch that is planned now."""
-        return Reason(rung=rung, why=why, at=len(self.transcript), time=self.now, batch=f"b{len(self.ledger)}")
+        return Reason(rung=rung, why=why, at=len(self.transcript), time=self.now, batch=f"b{self.ledger.next_number}")
 
     def lighten(self, proposals: Sequence[Proposal], rung: Rung, why: Why) -> Generator[Need, Answer, bool]:
         """Bring a batch of light edits into force. Says whether it did."""
@@ -152,7 +157,7 @@ class Work:
             saved=sum(proposal.saved for proposal in proposals),
             cold=self.cold or why == "entry",
         )
-        edits = edits_of(proposals, self.reason(rung, why), len(self.ledger))
+        edits = edits_of(proposals, self.reason(rung, why), self.ledger.next_number)
         originals = originals_of(proposals, lambda proposal: self.weigh(proposal.original))
         return (yield from self.enforce(edits, originals, price))
 
@@ -167,12 +172,14 @@ class Work:
         if (yield from self._refused(Append(edits=tuple(edits)), "log_refused", reason)):
             return False
         self.adopt(edits)
+        # What was reduced before has left in part already: it is the rest that leaves now.
+        saved = {edit.handle: edit.saved for edit in edits if isinstance(edit, LIGHT_EDITS)}
         self.lost += [
             Lost(
                 handle=original.handle,
                 message_id=original.message_id,
                 what=original.what,
-                tokens=original.tokens,
+                tokens=saved.get(original.handle, original.tokens),
                 rung=reason.rung,
             )
             for original in originals
@@ -184,7 +191,7 @@ class Work:
         """Bring an edit into force that moves every byte, together with what thinking is bound to those bytes."""
         reason = edit.reason
         proposals = tuple(closed_thinking(self.situation(limits))) if self.profile.binds_thinking else ()
-        cleared = edits_of(proposals, reason, len(self.ledger) + 1)
+        cleared = edits_of(proposals, reason, self.ledger.next_number + 1)
         originals = originals_of(proposals, lambda proposal: self.weigh(proposal.original))
         return (yield from self.enforce((edit, *cleared), originals, None))
 
@@ -213,7 +220,7 @@ class Work:
         self.unchanged(rung, why, detail)
         yield from self.attempt(
             Attempt(
-                id=f"e{len(self.ledger)}",
+                id=self.next_id,
                 reason=self.reason(rung, why),
                 outcome="no_progress",
                 detail=detail,

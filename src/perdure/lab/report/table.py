@@ -42,9 +42,13 @@ def _block(file: str, outcomes: Sequence[Outcome]) -> str:
     head = (
         f"{file}  ({recording.format}, {len(recording.transcript)} messages, "
         f"{replayed.model}, {window}"
-        f"{f', {len(recording.troubles)} warnings' if recording.troubles else ''})"
+        f"{_warned(len(recording.troubles))})"
     )
     return "\n".join([head, *_lines([(file_row(one), _causes([one])) for one in outcomes])])
+
+
+def _warned(count: int) -> str:
+    return "" if not count else f", {count} warning{'s' if count > 1 else ''}"
 
 
 def _totals(outcomes: Sequence[Outcome]) -> str:
