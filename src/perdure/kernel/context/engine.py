@@ -140,7 +140,7 @@ class Engine:
         folded = yield from fold(work, limits, self.ladder.folds, Wish(why="asked", keep=limits.keep_tail, forced=True))
         checkpoint = work.ledger.in_force.checkpoint
         if not folded and checkpoint is not None and checkpoint is not work.ledger.in_force.committed:
-            commit = Commit(id=f"e{len(work.ledger)}", reason=work.reason("asked", "asked"), edit_id=checkpoint.id)
+            commit = Commit(id=work.next_id, reason=work.reason("asked", "asked"), edit_id=checkpoint.id)
             yield from work.enforce((commit,), (), None)
         return (yield from self._finish(work))
 
@@ -195,7 +195,7 @@ class Engine:
         """
         work = self._work(transcript, now, "project")
         self._check_revert(work, edit_id)
-        undo = Revert(id=f"e{len(work.ledger)}", reason=work.reason("asked", "asked"), edit_id=edit_id)
+        undo = Revert(id=work.next_id, reason=work.reason("asked", "asked"), edit_id=edit_id)
         trial = Gauge(work.profile, self._gauge.overhead)
         trial.follow(transcript, work.ledger.append(undo))
         size = trial.estimate().upper
@@ -213,7 +213,7 @@ class Engine:
         """Tools, system blocks or the model changed: limits follow, and the ledger says what it cost."""
         work = self._work(transcript, now, "project")
         change = PrefixChange(
-            id=f"e{len(work.ledger)}",
+            id=work.next_id,
             reason=work.reason("asked", "asked"),
             part="tools" if profile.id == self.profile.id else "model",
             overhead=overhead,

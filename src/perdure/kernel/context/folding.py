@@ -216,7 +216,7 @@ def _ceiling(limits: Limits) -> int:
 def _checkpoint(work: Work, wish: Wish, bid: _Bid, after: tuple[Message, ...]) -> Checkpoint:
     last_folded = work.transcript[bid.folding.cut.index - 1].id
     return Checkpoint(
-        id=f"e{len(work.ledger)}",
+        id=work.next_id,
         reason=work.reason(bid.strategy.name, wish.why),
         covers_until=last_folded,
         content=bid.content,
@@ -251,7 +251,7 @@ def _unbound(work: Work, situation: Situation, cut: Cut, checkpoint: Checkpoint)
         for proposal in closed_thinking(situation)
         if (index := work.transcript.index_of(proposal.message_id)) is not None and index >= cut.index
     ]
-    edits = edits_of(proposals, checkpoint.reason, len(work.ledger) + 1)
+    edits = edits_of(proposals, checkpoint.reason, work.ledger.next_number + 1)
     return tuple(edit for edit in edits if isinstance(edit, ClearThinking))
 
 
@@ -293,9 +293,7 @@ def _count(
 
 
 def _attempt(work: Work, strategy: FoldStrategy, wish: Wish, outcome: Outcome, detail: str) -> Attempt:
-    return Attempt(
-        id=f"e{len(work.ledger)}", reason=work.reason(strategy.name, wish.why), outcome=outcome, detail=detail
-    )
+    return Attempt(id=work.next_id, reason=work.reason(strategy.name, wish.why), outcome=outcome, detail=detail)
 
 
 def _as_typed(message: Message, situation: Situation) -> Message:

@@ -7,9 +7,12 @@ later one on the same target, or taken back by a `Revert`, and is never removed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from types import MappingProxyType
 from typing import overload
 
 from perdure.kernel.context.edits import (
+    LIGHT_EDITS,
     AnyCheckpoint,
     Attempt,
     Checkpoint,
@@ -23,7 +26,6 @@ from perdure.kernel.context.edits import (
     PrefixChange,
     ReduceOutput,
     Revert,
-    Target,
     TrimText,
     target_of,
 )
@@ -50,6 +52,8 @@ class Ledger(Sequence[Edit]):
         longer = Ledger((*self._edits, *edits))
         if all(isinstance(edit, Attempt | PrefixChange) for edit in edits):
             longer._in_force = self._in_force
+        elif self._in_force is not None and all(isinstance(edit, LIGHT_EDITS) for edit in edits):
+            longer._in_force = self._in_force.lightened(edits)
         return longer
 
     @property
@@ -58,6 +62,13 @@ class Ledger(Sequence[Edit]):
         if self._in_force is None:
             self._in_force = InForce(self._edits)
         return self._in_force
+
+    @property
+    def next_number(self) -> int:
+        """What the id of the next edit counts as: behind the last one's, also where some before it were never durable,
+        so that a ledger that is read again after a restart never gives an id twice."""
+        last = self._edits[-1].id[1:] if self._edits else ""
+        return max(len(self._edits), int(last) + 1 if last.isdecimal() else 0)
 
     def find(self, edit_id: str) -> Edit | None:
         """The edit with this id, or None."""
@@ -105,27 +116,40 @@ class InForce:
         )
         """The newest checkpoint that is a baseline."""
 
+    def lightened(self, edits: Sequence[Edit]) -> InForce:
+        """What is in force with these light edits behind: the same as found anew, in the time of what is new."""
+        more = copy(self)
+        more.lights = {**self.lights, **more._lights(edits, self.lights)}
+        return more
+
     def _stands(self, edit: Edit) -> bool:
         return edit.id not in self.reverted
 
-    def _lights(self, edits: Sequence[Edit]) -> dict[str, dict[str, LightEdit]]:
+    def _lights(
+        self, edits: Sequence[Edit], before: Mapping[str, Mapping[str, LightEdit]] = MappingProxyType({})
+    ) -> dict[str, dict[str, LightEdit]]:
+        """The light edits among these by message, and with them what was known `before` of the same messages."""
         lights: dict[str, dict[str, LightEdit]] = {}
         for edit in edits:
             match edit:
                 case ReduceOutput() | ClearToolResult() | ClearToolInput() | TrimText():
                     if self._stands(edit):
-                        _put(lights, target_of(edit), edit)
+                        _put(lights, before, edit)
                 case ClearThinking():
                     # A Revert never brings thinking back: its signature is bound to a prefix that has moved on.
-                    _put(lights, target_of(edit), edit)
+                    _put(lights, before, edit)
                 case _:
                     pass
         return lights
 
 
-def _put(lights: dict[str, dict[str, LightEdit]], target: Target, edit: LightEdit) -> None:
-    message_id, place = target
-    lights.setdefault(message_id, {})[place] = edit
+def _put(
+    lights: dict[str, dict[str, LightEdit]], before: Mapping[str, Mapping[str, LightEdit]], edit: LightEdit
+) -> None:
+    message_id, place = target_of(edit)
+    if message_id not in lights:
+        lights[message_id] = dict(before.get(message_id, {}))
+    lights[message_id][place] = edit
 
 
 def _check_order(edits: Sequence[Edit]) -> None:

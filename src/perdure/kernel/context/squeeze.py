@@ -137,7 +137,7 @@ def _refold(work: Work, limits: Limits, why: Why) -> Generator[Need, Answer, Non
         if freed > 0:
             smaller = replace(
                 checkpoint,
-                id=f"e{len(work.ledger)}",
+                id=work.next_id,
                 reason=work.reason("extractive", why),
                 content=content,
                 document=document,
