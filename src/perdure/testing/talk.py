@@ -5,7 +5,7 @@ It knows how messages follow one another. It must never know what the engine mak
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from perdure.kernel.context import Engine, Ports, Projection, drive
 from perdure.kernel.messages import (
@@ -64,12 +64,12 @@ class Talk:
         return self.add("assistant", (*self._thought(thought), Text(text=text)), usage=usage, model=model)
 
     def called(
-        self, *inputs: dict[str, Json], tool: str = "bash", thought: str = "", usage: Usage | None = None
+        self, *inputs: Mapping[str, Json], tool: str = "bash", thought: str = "", usage: Usage | None = None
     ) -> Talk:
         """The model calls a tool, once for each input; `answered` gives the results."""
         uses: list[Block] = []
         for given in inputs or ({"command": f"step {self._calls}"},):
-            uses.append(ToolUse(id=f"call_{self._calls}", name=tool, input=given))
+            uses.append(ToolUse(id=f"call_{self._calls}", name=tool, input={**given}))
             self._calls += 1
         return self.add("assistant", (*self._thought(thought), *uses), usage=usage)
 
