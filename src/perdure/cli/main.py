@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from perdure import __version__
-from perdure.cli import demo, replay
+from perdure.cli import demo, memory, replay
 from perdure.kernel.errors import PerdureError
 
 DESCRIPTION = "Perdure keeps a coding agent's context cheap, valid and whole for as long as the work lasts."
@@ -41,4 +41,5 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     replay.add(commands)
     demo.add(commands)
+    memory.add(commands)
     return parser
