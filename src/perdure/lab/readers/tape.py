@@ -69,6 +69,7 @@ class Tape:
         self._unsigned = 0
         self._requests: list[_Request] = []
         self._baseline = 0
+        self._newest: float | None = None
 
     def __len__(self) -> int:
         """Messages so far."""
@@ -105,11 +106,12 @@ class Tape:
                 continue
             self._names[name] = len(self._messages)
             self._messages.append(whole)
+            self._newest = self._newest if whole.time is None else whole.time
 
     def ask(self, *, time: float | None = None, usage: Usage | None = None, model: str | None = None) -> None:
         """A request was made with everything that was told so far."""
         if time is None:
-            time = next((message.time for message in reversed(self._messages) if message.time is not None), None)
+            time = self._newest
         self._requests.append(
             _Request(
                 place=len(self._messages),

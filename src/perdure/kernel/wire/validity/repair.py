@@ -85,8 +85,9 @@ class _Work:
 
     repairs: list[Repair] = field(default_factory=list[Repair])
     done: list[Message] = field(default_factory=list[Message])
-    message_ids: set[str] = field(default_factory=set[str])
-    call_ids: set[str] = field(default_factory=set[str])
+    message_ids: dict[str, int] = field(default_factory=dict[str, int])
+    call_ids: dict[str, int] = field(default_factory=dict[str, int])
+    """Ids that are taken, with the last number that was given to one who wanted them."""
     awaiting: dict[str, deque[str]] = field(default_factory=dict[str, deque[str]])
     """Calls of the turn before: the id that results name, and the ids that its calls now have."""
     asked: tuple[tuple[str, Message], ...] = ()
@@ -97,17 +98,17 @@ class _Work:
 
     def fresh(self, wanted: str) -> str:
         """An id for a message, unused so far."""
-        self.message_ids.add(name := _unused(wanted, self.message_ids))
-        return name
+        return _unused(wanted, self.message_ids)
 
 
-def _unused(wanted: str, taken: set[str]) -> str:
-    if wanted not in taken:
-        return wanted
-    number = 2
-    while f"{wanted}-{number}" in taken:
-        number += 1
-    return f"{wanted}-{number}"
+def _unused(wanted: str, taken: dict[str, int]) -> str:
+    """An id that is not taken, which it is from now on. Counting goes on where it stopped: many may want the same."""
+    name = wanted
+    while name in taken:
+        taken[wanted] += 1
+        name = f"{wanted}-{taken[wanted]}"
+    taken[name] = 1
+    return name
 
 
 def _kept(messages: Iterable[Message], work: _Work) -> list[Message]:
@@ -168,7 +169,6 @@ def _call_turn(turn: list[Message], work: _Work) -> list[Message]:
 
 def _call(block: ToolUse, message: Message, work: _Work) -> ToolUse:
     name = _unused(block.id, work.call_ids)
-    work.call_ids.add(name)
     work.awaiting.setdefault(block.id, deque()).append(name)
     if name == block.id:
         return block
