@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from perdure import __version__
-from perdure.cli import demo, memory, replay
+from perdure.cli import demo, gc, memory, recall, replay
 from perdure.kernel.errors import PerdureError
 
 DESCRIPTION = "Perdure keeps a coding agent's context cheap, valid and whole for as long as the work lasts."
@@ -42,4 +42,6 @@ def _parser() -> argparse.ArgumentParser:
     replay.add(commands)
     demo.add(commands)
     memory.add(commands)
+    recall.add(commands)
+    gc.add(commands)
     return parser

@@ -35,8 +35,8 @@ Replays recorded sessions of coding agents: for every model request that a sessi
 context policy would have sent, checks that a provider would have accepted it and that it fits, and prices it with a
 model of the provider's prompt cache at the recorded times.
 
-Reads sessions of Claude Code, Codex, pi, mini-swe-agent, SWE-agent, OpenHands, Copilot CLI and OpenCode, raw Anthropic
-or OpenAI requests (JSONL), and JSON lists of messages. Folders are walked. The format is found by looking.
+Reads sessions of Perdure, Claude Code, Codex, pi, mini-swe-agent, SWE-agent, OpenHands, Copilot CLI and OpenCode, raw
+Anthropic or OpenAI requests (JSONL), and JSON lists of messages. Folders are walked. The format is found by looking.
 """
 
 EPILOG = """\

@@ -138,11 +138,7 @@ def header_of(line: bytes) -> Header | None:
         if not is_header(value):
             return None
         fields = Fields(value, "the first line")
-        version = fields.number("version")
-        if version > VERSION:
-            raise LogTooNew(
-                f"the session log is of version {version}, and this Perdure reads up to version {VERSION}; update it"
-            )
+        version = known_version(value)
         created = fields.time("created")
         return Header(
             session=fields.text("session"),
@@ -152,6 +148,21 @@ def header_of(line: bytes) -> Header | None:
         )
     except InvalidJson:
         return None
+
+
+def known_version(header: JsonObject) -> int:
+    """The version that a first line tells.
+
+    Raises:
+        InvalidJson: it tells none.
+        LogTooNew: it is newer than this code.
+    """
+    version = Fields(header, "the first line").number("version")
+    if version > VERSION:
+        raise LogTooNew(
+            f"the session log is of version {version}, and this Perdure reads up to version {VERSION}; update it"
+        )
+    return version
 
 
 def _origin(given: JsonObject | None) -> Origin | None:

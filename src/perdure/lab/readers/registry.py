@@ -13,6 +13,7 @@ from perdure.lab.readers import (
     mini_swe_agent,
     opencode,
     openhands,
+    perdure_log,
     pi,
     raw,
     swe_agent,
@@ -20,6 +21,7 @@ from perdure.lab.readers import (
 from perdure.lab.readers.format import Format
 
 FORMATS: tuple[Format, ...] = (
+    perdure_log.FORMAT,
     claude_code.FORMAT,
     codex.FORMAT,
     copilot_cli.FORMAT,
