@@ -48,6 +48,9 @@ tests: $(CHECKS_READY)
 wheel: $(CHECKS_READY)
 	$(BIN)/python scripts/check_wheel.py
 
+reliability: $(CHECKS_READY) ## kills a session 1,000 times at random moments; minutes
+	PERDURE_KILLS=1000 $(BIN)/pytest tests/log/test_crash.py -q
+
 format: $(CHECKS_READY) ## writes the format and the fixes that are safe
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
