@@ -25,6 +25,7 @@ from perdure.lab.composition import unchanged
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:\-]{5,119}")
 _NAMELIKE = re.compile(r"[0-9_./]|[a-z][A-Z]")
+_ENDING = ".:/-"
 _NUMBERED = re.compile(r"^[ ]*\d+(?:\t|→|: |\|)[ ]?", re.MULTILINE)
 
 SHORTEST_QUOTE = 24
@@ -60,6 +61,7 @@ class Vocabulary:
         for message in messages:
             used |= self.used_by(message)
         self._used = frozenset(used)
+        self._found: dict[str, frozenset[str]] = {}
 
     def used_by(self, message: Message) -> frozenset[str]:
         """What a message's calls use."""
@@ -70,8 +72,17 @@ class Vocabulary:
         return message.keep(self, lambda given: self.within(_texts(given.content)))
 
     def within(self, texts: Iterable[str]) -> frozenset[str]:
-        """Which of them some texts show."""
-        return frozenset(_terms(texts)) & self._used
+        """Which of them some texts show, found once for each text: what is archived was shown before."""
+        found: frozenset[str] = frozenset()
+        for text in texts:
+            known = self._found.get(text)
+            if known is None:
+                # What is used has the shape of a name already, so nothing else is looked at closely.
+                words = {word.rstrip(_ENDING) for word in _WORD.findall(text)}
+                lines = {line.strip() for line in _NUMBERED.sub("", text).splitlines()}
+                known = self._found[text] = self._used & (words | lines)
+            found |= known
+        return found
 
     def needs(self, transcript: Transcript, ats: Sequence[int]) -> tuple[frozenset[str], ...]:
         """For each answer, what it used that only tool results before it had brought. `ats` are their positions."""
@@ -148,7 +159,7 @@ def _terms(texts: Iterable[str]) -> Iterator[str]:
     """Names, and whole lines without the number that a tool set before them."""
     for text in texts:
         for word in _WORD.findall(text):
-            name = word.rstrip(".:/-")
+            name = word.rstrip(_ENDING)
             if len(name) > 5 and _NAMELIKE.search(name):
                 yield name
         for line in _NUMBERED.sub("", text).splitlines():

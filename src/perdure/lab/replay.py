@@ -22,7 +22,6 @@ from perdure.kernel.messages import (
 )
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import UNCALIBRATED, Calibration, overhead_tokens, text_tokens, tokens_of
-from perdure.kernel.wire import Dialect
 from perdure.kernel.wire.validity import Fault, check_messages
 from perdure.lab.composition import Composition, Sizes
 from perdure.lab.needed import Recallable, Tally, Visibility, Vocabulary
@@ -42,7 +41,7 @@ class Point:
     """One request under one policy."""
 
     tokens: int
-    """Prompt tokens, fixed overhead included."""
+    """Prompt tokens, fixed overhead included; 0 for a request that could not be made."""
     bill: Bill
     """Of the request itself and of the narratives that had to be written for it."""
     broke: Break | None
@@ -111,8 +110,6 @@ class Subject:
             system=(*recording.system, *_opaque(self.hidden, profile, self.calibration)),
             calibration=self.calibration,
         )
-        self.dialect: Dialect = "anthropic" if profile.dialect == "anthropic" else "responses"
-        """The rules that requests are checked by: those of the model's own provider."""
         self.times = times_of(recording)
         self.vocabulary = Vocabulary(recording.transcript)
         self.needs = self.vocabulary.needs(recording.transcript, [asked.at for asked in recording.asked])
@@ -141,7 +138,8 @@ def replay(subject: Subject, policy_name: str, policy: Policy, setting: Setting)
         usages[asked.at] = provider.usage
         visibility.follow(sent.messages)
         recallable.follow(run.originals())
-        _tally(result.needed, subject.needs[number], visibility, recallable)
+        if not sent.infeasible:
+            _tally(result.needed, subject.needs[number], visibility, recallable)
         size = provider.prompt
         result.points.append(
             Point(
@@ -221,6 +219,9 @@ class _Provider:
     def price(self, sent: Sent, now: float, output: int) -> tuple[Bill, Break | None]:
         """The bill of a request and of what it needed first, and why it could not read what the last one left."""
         bills = [self._narrative(ask, now) for ask in sent.asks]
+        if sent.infeasible:
+            self.prompt, self.usage = 0, Usage()
+            return _summed([bill_of(Usage(), self._subject.profile), *bills]), None
         chain = self._chain.over(sent.messages)
         grown = len(chain) >= len(self._chain) and chain.common(self._chain) == len(self._chain)
         static = (True,) * len(self._subject.head.system)
@@ -281,7 +282,7 @@ class _Checker:
         place = self._settled
         grown = 0 < place < len(messages) and messages[place] is self._last and messages[0] is self._first
         found = check_messages(
-            (_OPENING, *messages[place:]) if grown else _behind_head(messages), profile, self._subject.dialect
+            (_OPENING, *messages[place:]) if grown else _behind_head(messages), profile, self._subject.recording.dialect
         )
         if not found:
             self._settle(messages)
@@ -358,7 +359,7 @@ def _output_of(recording: Recording, asked: Asked) -> int:
     """Tokens of an answer: as counted where that is plausible, else estimated. Recorded counts of streamed answers
     are often those of their first piece."""
     counted = asked.usage.output_tokens if asked.usage is not None else 0
-    if asked.at >= len(recording.transcript):
+    if asked.at >= len(recording.transcript) or recording.transcript[asked.at].role != "assistant":
         return counted
     return max(counted, weigh(recording.transcript[asked.at]).bytes // 4)
 

@@ -16,7 +16,7 @@ from perdure.kernel.messages import Usage
 from perdure.kernel.models import ModelProfile, lookup
 from perdure.lab.recording import Asked, Recording
 
-Cause: TypeAlias = Literal["idle", "compacted", "model", "unexplained"]
+Cause: TypeAlias = Literal["idle", "compacted", "edited", "model", "unexplained"]
 
 CLOSE = 0.02
 """Part of the predicted read within which a prediction counts as close."""
@@ -109,6 +109,8 @@ def _cause(before: Asked, now: Asked, profile: ModelProfile) -> Cause | None:
         return "model"
     if now.baseline != before.baseline:
         return "compacted"
+    if now.edits != before.edits:
+        return "edited"
     if before.time is not None and now.time is not None and now.time - before.time > _life(before.usage, profile):
         return "idle"
     return None
@@ -123,8 +125,9 @@ def _life(usage: Usage | None, profile: ModelProfile) -> float:
 
 
 def _after(cause: Cause, steady: int) -> int:
-    """What is still read after a break: a compaction keeps tools and system, whose size is the smallest read so far."""
-    return steady if cause == "compacted" else 0
+    """What is still read after a break: a compaction and an edit keep tools and system, whose size is the smallest read
+    so far."""
+    return steady if cause in ("compacted", "edited") else 0
 
 
 def _broke(pair: Pair, left: int) -> bool:
