@@ -1,0 +1,190 @@
+"""What an answer means for the loop, and what of it enters the conversation.
+
+It knows the providers' words for why a model stopped, and which rests of an answer a provider would take back. It must
+never know how an answer was obtained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from perdure.kernel.agent.ports import AgentTool, Failure
+from perdure.kernel.agent.state import Signal
+from perdure.kernel.context import Projection
+from perdure.kernel.errors import InvalidJson, Overflow
+from perdure.kernel.messages import (
+    Block,
+    JsonObject,
+    Message,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    decode_json,
+    text_of,
+)
+from perdure.kernel.models import ModelProfile
+
+CUT = frozenset({"max_tokens", "length", "max_output_tokens", "incomplete"})
+"""The answer is longer than it may be (Anthropic; Chat Completions; Responses)."""
+
+FULL = frozenset({"model_context_window_exceeded"})
+"""The window ended in the middle of the answer (Anthropic, since 4.5)."""
+
+REFUSED = frozenset({"refusal", "content_filter"})
+"""The provider stopped the answer for what it says (Anthropic; OpenAI)."""
+
+PAUSED = frozenset({"pause_turn", "compaction"})
+"""The provider wants to be called again with what it said so far (Anthropic)."""
+
+CUT_OFF_NOTE = (
+    "<system-reminder>\nYour last answer was cut off at the output limit, and calls in it were not run. "
+    "Go on from there in smaller pieces: one file, or one part of a file, at a time.\n</system-reminder>"
+)
+
+INTERRUPTED = "The user interrupted before this call ended; what it did until then is unknown."
+
+NOT_RUN = "The user interrupted before this call began; it was not run."
+
+
+def signal_of(message: Message, window: int | None) -> Signal:
+    """What a complete answer asks of the loop."""
+    reason = message.stop_reason or ""
+    if reason in FULL:
+        return "too_long"
+    if reason in REFUSED:
+        return "refused"
+    if reason in CUT:
+        # A server that lets a request grow past its window leaves no room for an answer, and does not say so.
+        read = message.usage.prompt_tokens if message.usage is not None else 0
+        return "too_long" if window is not None and read >= window else "cut"
+    if message.tool_uses:
+        return "calls"
+    return "paused" if reason in PAUSED else "said"
+
+
+def taken(message: Message, signal: Signal) -> Message | None:
+    """The answer as it enters the conversation; None where nothing of it can.
+
+    A whole answer enters whole, equal to what came. Only what no provider takes back is changed: calls of an answer
+    that broke off go, since they may lack their end, and arguments that are no JSON object become an empty one.
+    """
+    if signal == "cut":
+        return remnant(message, (block for block in message.content if not isinstance(block, ToolUse)))
+    if signal == "calls" and any(arguments_of(call) is None for call in message.tool_uses):
+        return replace(message, content=tuple(_mended(block) for block in message.content))
+    return message if message.content else None
+
+
+def remnant(message: Message, blocks: Iterable[Block]) -> Message | None:
+    """What may stay of a broken answer: it may neither be empty nor end in thinking (Anthropic, thinking guide,
+    2026-08)."""
+    kept = [block for block in blocks if not (isinstance(block, Text) and not block.text.strip())]
+    while kept and isinstance(kept[-1], Thinking | RedactedThinking):
+        kept.pop()
+    return replace(message, content=tuple(kept), usage=None) if kept else None
+
+
+def arguments_of(call: ToolUse) -> JsonObject | None:
+    """The arguments; None where the model wrote no JSON object."""
+    if call.raw_input is None:
+        return call.input
+    if not call.raw_input.strip():
+        return {}
+    try:
+        value = decode_json(call.raw_input)
+    except InvalidJson:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def refused_result(call: ToolUse, tools: Mapping[str, AgentTool]) -> ToolResult | None:
+    """The answer to a call that cannot be run; None where it can."""
+    if call.name not in tools:
+        offered = ", ".join(sorted(tools)) or "none"
+        return failed(call, f"There is no tool {call.name!r}; there are: {offered}.")
+    if arguments_of(call) is None:
+        return failed(call, "The arguments were no JSON object, so that the call was not run. Make it again.")
+    return None
+
+
+def failed(call: ToolUse, text: str) -> ToolResult:
+    """A result that says why there is none."""
+    return ToolResult(tool_use_id=call.id, content=text, is_error=True)
+
+
+def groups_of(calls: Sequence[ToolUse], tools: Mapping[str, AgentTool]) -> list[list[ToolUse]]:
+    """The calls in their order: those in a row that may run beside one another are a group, any other is one alone."""
+    groups: list[list[ToolUse]] = []
+    together = False
+    for call in calls:
+        beside = call.name in tools and tools[call.name].beside
+        if groups and beside and together:
+            groups[-1].append(call)
+        else:
+            groups.append([call])
+        together = beside
+    return groups
+
+
+def open_calls(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
+    """The calls of the last answer that still have no result."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return tuple(call for call in message.tool_uses if call.id not in answered)
+        answered |= {result.tool_use_id for result in message.tool_results}
+    return ()
+
+
+def results_message(id: str, results: Sequence[ToolResult], time: float | None) -> Message:
+    """The results of one answer's calls, in their order."""
+    return Message(id=id, role="user", content=tuple(results), provenance="tool", time=time)
+
+
+def note_message(id: str, text: str, time: float | None) -> Message:
+    """A word of the harness."""
+    return Message(id=id, role="user", content=(Text(text=text),), provenance="harness", time=time)
+
+
+def said_message(id: str, text: str, time: float | None) -> Message:
+    """A word of the user's."""
+    return Message(id=id, role="user", content=(Text(text=text),), provenance="user", time=time)
+
+
+def answer_text(message: Message | None) -> str:
+    """The readable text of an answer."""
+    return text_of(message.content) if message is not None else ""
+
+
+def interrupted_message(id: str, texts: Mapping[int, Text], model: str, time: float | None) -> Message | None:
+    """What an answer that the user interrupted had said, by the places of its texts."""
+    said = Message(
+        id=id,
+        role="assistant",
+        content=(),
+        provenance="assistant",
+        time=time,
+        model=model,
+        stop_reason="interrupted",
+    )
+    return remnant(said, [texts[index] for index in sorted(texts)])
+
+
+def overflow_of(failure: Failure, projection: Projection | None, profile: ModelProfile) -> Overflow:
+    """The end of a run that is too long for its provider, in numbers."""
+    estimate = projection.usage.tokens if projection is not None else 0
+    return Overflow(estimate=estimate, window=profile.window.tokens, counted=failure.tokens, limit=failure.window)
+
+
+def broken(error: Exception) -> Failure:
+    """A port that raised, as a failure."""
+    return Failure(kind="invalid", message=f"{type(error).__name__}: {error}", code="raised")
+
+
+def _mended(block: Block) -> Block:
+    if isinstance(block, ToolUse) and arguments_of(block) is None:
+        return replace(block, input={}, raw_input=None)
+    return block

@@ -1,0 +1,22 @@
+"""Where bytes leave: models behind HTTP APIs, and servers on this machine."""
+
+from perdure.providers.anthropic import AnthropicApi, Native, anthropic
+from perdure.providers.edge import Edge
+from perdure.providers.failures import classify
+from perdure.providers.http_model import HttpModel
+from perdure.providers.openai import ChatApi, ResponsesApi, chat, openai
+from perdure.providers.retry import Patience
+
+__all__ = [
+    "AnthropicApi",
+    "ChatApi",
+    "Edge",
+    "HttpModel",
+    "Native",
+    "Patience",
+    "ResponsesApi",
+    "anthropic",
+    "chat",
+    "classify",
+    "openai",
+]
