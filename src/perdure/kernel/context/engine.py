@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from perdure.kernel.context.breaker import breaker_of
 from perdure.kernel.context.cut import running_loop
-from perdure.kernel.context.describe import call_names, describe_call
 from perdure.kernel.context.economics import cache_life
 from perdure.kernel.context.editing import EditingRule, propose_editing
 from perdure.kernel.context.edits import (
+    LIGHT_EDITS,
     AnyCheckpoint,
     Attempt,
     Checkpoint,
@@ -31,16 +31,17 @@ from perdure.kernel.context.edits import (
     TrimText,
     Why,
 )
+from perdure.kernel.context.entering import propose_entering
 from perdure.kernel.context.folding import Wish, fold
 from perdure.kernel.context.gauge import Gauge
 from perdure.kernel.context.ledger import Ledger
-from perdure.kernel.context.lighten import first_clearable, take, thinking_forbids, unsent_from, with_thinking
+from perdure.kernel.context.lighten import first_clearable, take, thinking_forbids, with_thinking
 from perdure.kernel.context.ports import Answer, Entry, Need, Rewritten
 from perdure.kernel.context.render import Renderer, View, render
 from perdure.kernel.context.results import Projection, Scope, Snapshot
 from perdure.kernel.context.settings import Limits, Settings
 from perdure.kernel.context.situation import FoldStrategy, LightStrategy, Proposal
-from perdure.kernel.context.squeeze import check_feasible, reduce_result, squeeze
+from perdure.kernel.context.squeeze import check_feasible, squeeze
 from perdure.kernel.context.strategies.extractive import Extractive
 from perdure.kernel.context.strategies.full_summary import FullSummary
 from perdure.kernel.context.strategies.light_trim import LightTrim
@@ -281,32 +282,12 @@ class Engine:
     def _reduce_at_entry(self, work: Work) -> Generator[Need, Answer, None]:
         """Outputs that no request has carried yet cost no cache to reduce."""
         limit = work.limits.entry_limit if work.limits is not None else self.settings.entry_limit
-        fresh = work.transcript[unsent_from(work.transcript) :]
-        if limit is None or not any(message.tool_results for message in fresh):
+        if limit is None:
             return
-        proposals = tuple(self._entry_proposals(work, limit))
+        situation = work.situation(work.limits or _boundless(limit))
+        proposals = tuple(propose_entering(situation, limit, _reductions_taken_back(work.ledger)))
         if proposals:
             yield from work.lighten(proposals, "entry_reduction", "entry")
-
-    def _entry_proposals(self, work: Work, limit: int) -> Sequence[Proposal]:
-        limits = work.limits or _boundless(limit)
-        situation = work.situation(limits)
-        start = unsent_from(work.transcript)
-        calls = call_names(work.transcript[max(0, start - 8) :])
-        reverted = _reductions_taken_back(work.ledger)
-        proposals: list[Proposal] = []
-        for message in work.transcript[start:]:
-            place = work.view.messages.index_of(message.id)
-            done = work.ledger.in_force.lights.get(message.id, {})
-            for result in message.tool_results if place is not None else ():
-                call = calls.get(result.tool_use_id)
-                protected = call is not None and call.name in self.settings.protected_tools
-                exempt = protected or result.tool_use_id in reverted
-                if exempt or f"result:{result.tool_use_id}" in done or work.weigh((result,)) <= limit:
-                    continue
-                hint = describe_call(call) if call else ""
-                proposals += reduce_result(situation, (place or 0, message.id), result, limit // 2, hint)
-        return proposals
 
     def _ladder(self, work: Work, limits: Limits) -> Generator[Need, Answer, None]:
         """The rungs, each at its own point."""
@@ -395,11 +376,15 @@ def view_of(transcript: Transcript, ledger: Ledger) -> View:
 
 
 def _reductions_taken_back(ledger: Ledger) -> frozenset[str]:
-    """The calls whose output somebody wants to see whole."""
+    """The handles of outputs that somebody wants to see whole."""
     reverted = ledger.in_force.reverted
     if not reverted:
         return frozenset()
-    return frozenset(edit.tool_use_id for edit in ledger if isinstance(edit, ReduceOutput) and edit.id in reverted)
+    return frozenset(
+        edit.handle
+        for edit in ledger
+        if isinstance(edit, LIGHT_EDITS) and edit.reason.rung == "entry_reduction" and edit.id in reverted
+    )
 
 
 def _distinct(proposals: Sequence[Proposal]) -> tuple[Proposal, ...]:

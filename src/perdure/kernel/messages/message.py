@@ -129,6 +129,11 @@ class Message:
         return tuple(block for block in self.content if isinstance(block, ToolResult))
 
     @property
+    def is_output(self) -> bool:
+        """Whether this is the plain text of a tool, the web or a peer, as harnesses without calls send it back."""
+        return self.role == "user" and self.provenance in ("tool", "web", "peer") and not self.tool_results
+
+    @property
     def is_typed(self) -> bool:
         """Whether the user typed something here: it starts a turn, and its text is never trimmed or cleared."""
         return any(True for _ in typed_texts(self))

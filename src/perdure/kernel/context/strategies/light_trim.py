@@ -26,10 +26,10 @@ class LightTrim:
         return "light_trim"
 
     def propose(self, situation: Situation) -> Iterator[Proposal]:
-        """Text blocks of the model, from the oldest on."""
+        """Text blocks of the model and of tools, from the oldest on."""
         last = len(situation.view.messages) - situation.settings.trim_newest
         for place, _, original in situation.viewed():
-            if place < last and original.role == "assistant":
+            if place < last and (original.role == "assistant" or original.is_output):
                 yield from propose_trims(situation, place, original, situation.limits.trim_over)
 
 
