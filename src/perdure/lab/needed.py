@@ -53,7 +53,11 @@ class Tally:
 
 
 class Vocabulary:
-    """The names and lines that the calls of one session use; nothing else is looked for."""
+    """The names and lines that the calls of one session use; nothing else is looked for.
+
+    Harnesses without calls put commands into the text of an answer and send outputs back as text: there it is the text
+    that counts.
+    """
 
     def __init__(self, messages: Iterable[Message]) -> None:
         """Collect them."""
@@ -64,8 +68,8 @@ class Vocabulary:
         self._found: dict[str, frozenset[str]] = {}
 
     def used_by(self, message: Message) -> frozenset[str]:
-        """What a message's calls use."""
-        return message.keep(Vocabulary, lambda given: frozenset(_terms(_call_texts(given.content))))
+        """What the model uses in a message: in its calls, or in its text where it makes none."""
+        return message.keep(Vocabulary, lambda given: frozenset(_terms(_used_texts(given))))
 
     def of(self, message: Message) -> frozenset[str]:
         """Which of them a message shows, found once."""
@@ -97,7 +101,7 @@ class Vocabulary:
                     common = max(3, int(results * COMMON_SHARE))
                     used = self.used_by(message) - told
                     needs[place] = frozenset(name for name in used if 0 < brought.get(name, 0) <= common)
-            elif message.tool_results:
+            elif message.tool_results or message.is_output:
                 results += 1
                 for name in self.of(message):
                     brought[name] = brought.get(name, 0) + 1
@@ -179,6 +183,11 @@ def _texts(content: tuple[Block, ...]) -> Iterator[str]:
                 yield from _strings(block)
             case _:
                 pass
+
+
+def _used_texts(message: Message) -> Iterator[str]:
+    if message.role == "assistant":
+        yield from _call_texts(message.content) if message.tool_uses else _texts(message.content)
 
 
 def _call_texts(content: tuple[Block, ...]) -> Iterator[str]:
