@@ -14,14 +14,14 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 
 PYTEST_FLAGS ?= -n auto --maxprocesses=8
 
-.PHONY: help demo test bench check format-check lint imports types tests wheel format clean
+.PHONY: help demo test bench check format-check lint imports types tests wheel reliability format clean
 .DEFAULT_GOAL := help
 
 help: ## says what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 demo: $(DEMO_READY) ## shows Perdure at work; needs no key
-	@$(BIN)/python -m perdure.cli demo
+	@$(BIN)/perdure demo
 
 test: check tests wheel ## everything that has to pass
 
