@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cache, engine, entry, replay, tokens, wire
+from bench import cache, engine, entry, prefix, replay, tokens, wire
 from bench.measure import Figure, Missing, Row
 
 PARTS: dict[str, Callable[[], Iterable[Row]]] = {
@@ -18,6 +18,7 @@ PARTS: dict[str, Callable[[], Iterable[Row]]] = {
     "tokens": tokens.figures,
     "cache": cache.figures,
     "entry": entry.figures,
+    "prefix": prefix.figures,
     "replay": replay.figures,
 }
 

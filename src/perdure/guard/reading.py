@@ -54,7 +54,8 @@ def read_file(path: Path, *, limit: int, within: Path | None = None, owned: bool
     """
     try:
         real = path.resolve(strict=True)
-        if within is not None and not real.is_relative_to(within.resolve()):
+        # A real path lies below a folder's name only where that name is real too, so most folders need no resolving.
+        if within is not None and not (real.is_relative_to(within) or real.is_relative_to(within.resolve())):
             return _refused(path, "is a link that leads out of its folder; it was not read")
         return _read(path, real, limit, owned)
     except (FileNotFoundError, NotADirectoryError):

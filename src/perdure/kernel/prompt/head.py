@@ -14,8 +14,8 @@ _FIELD = re.compile(r"([A-Za-z_-]+):(?:\s+(.*))?")
 def head_of(text: str) -> dict[str, str]:
     """The fields of a file's head: `key: value` lines between two lines of dashes. A value may go on in lines that are
     indented; what is not of this form is passed over."""
-    lines = text.splitlines()
-    if not lines or lines[0].strip() != "---":
+    lines = text.split("\n")
+    if lines[0].strip() != "---":
         return {}
     fields: dict[str, str] = {}
     last = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from perdure.guard.plain import one_line
 from perdure.kernel.prompt import Reminder, memory
@@ -29,6 +29,7 @@ FEW = 4
 """With fewer topics than this no word counts as common."""
 DAY = 86_400
 
+_PLAIN = re.compile(r"[a-z0-9]{3,}")
 _WORD = re.compile(r"[^\W_]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
@@ -52,7 +53,7 @@ def recall(typed: str, topics: Sequence[Topic], shown: Collection[str], now: flo
 
     `shown` are the keys of memories that the view tells already.
     """
-    asked = frozenset(words(typed))
+    asked = words(typed)
     if not asked:
         return ()
     places = [_places(topic) for topic in topics]
@@ -66,22 +67,27 @@ def recall(typed: str, topics: Sequence[Topic], shown: Collection[str], now: flo
     return tuple(memory(path, _told(topic, now)) for _, _, path, topic in best[-MOST:])
 
 
-def words(text: str) -> Iterator[str]:
+def words(text: str) -> frozenset[str]:
     """The words of a text that say something: of three letters or more, without a plural's ending; of Chinese, Japanese
     and Korean, which write no spaces, each two characters that follow one another."""
-    for run in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        for wide in _WIDE.findall(run):
-            yield from (wide[at : at + 2] for at in range(len(wide) - 1))
-        for word in _WIDE.split(run):
-            if len(word) > 2 and word not in _EMPTY_WORDS:
-                yield word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    if text.isascii():
+        # The usual text takes the short way: 200 topics are looked through before every answer.
+        return frozenset(_singular(word) for word in set(_PLAIN.findall(text.lower())) - _EMPTY_WORDS)
+    runs = set(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    pairs = (wide[at : at + 2] for run in runs for wide in _WIDE.findall(run) for at in range(len(wide) - 1))
+    narrow = {word for run in runs for word in _WIDE.split(run) if len(word) > 2}
+    return frozenset((*pairs, *(_singular(word) for word in narrow - _EMPTY_WORDS)))
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _places(topic: Topic) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     return (
-        frozenset(words(f"{topic.name} {topic.path.stem}")),
-        frozenset(words(topic.description)),
-        frozenset(words(topic.text)),
+        words(f"{topic.name} {topic.path.stem}"),
+        words(topic.description),
+        words(topic.text),
     )
 
 
