@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cache, engine, entry, prefix, replay, tokens, wire
+from bench import cache, engine, entry, log, prefix, replay, tokens, wire
 from bench.measure import Figure, Missing, Row
 
 PARTS: dict[str, Callable[[], Iterable[Row]]] = {
@@ -19,6 +19,7 @@ PARTS: dict[str, Callable[[], Iterable[Row]]] = {
     "cache": cache.figures,
     "entry": entry.figures,
     "prefix": prefix.figures,
+    "log": log.figures,
     "replay": replay.figures,
 }
 

@@ -1,12 +1,12 @@
 """The session log and the archive: appends, opening, recall and search, at the sizes of long sessions.
 
-`python -m bench log`, or `python bench/log.py --full` for 1 GB of evicted originals instead of 200 MB. What it writes, it
-removes. Times are p99 of the wall clock where the disk is waited for.
+`python -m bench log`, or `python -m bench.log --full` for 1 GB of evicted originals instead of 200 MB. What it writes,
+it removes. Times are p99 of the wall clock where the disk is waited for.
 """
 
 import sys
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -48,8 +48,8 @@ def figures(evicted: int = EVICTED) -> Iterator[Row]:
 
 def _appends(folder: Path) -> Iterator[Row]:
     with create_log(folder / "appends.jsonl", "s", NOW) as log:
-        sizes = results(APPENDS * 200_000)
-        taken = [once(lambda one=next(sizes): log.append_message(one, NOW)) for _ in range(APPENDS)]
+        messages = islice(results(APPENDS * 200_000), APPENDS)
+        taken = [once(lambda one=one: log.append_message(one, NOW)) for one in messages]
     yield _waited(f"append with fsync, p99 of {APPENDS:,}", taken, 10)
 
 
@@ -147,4 +147,4 @@ def _original(message: Message, number: int) -> Original:
 
 if __name__ == "__main__":
     for row in figures(EVICTED_OF_ALL if "--full" in sys.argv else EVICTED):
-        print(row)
+        print(row, flush=True)

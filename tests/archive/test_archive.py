@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from perdure.archive import Archive, collect, folder_of, open_archive
+from perdure.archive import Archive, carry_over, collect, folder_of, open_archive
 from perdure.archive.archive import INDEX
 from perdure.kernel.context import (
     Answer,
     Append,
+    Done,
     Engine,
     Need,
     Original,
@@ -189,6 +191,42 @@ def test_a_fork_recalls_what_its_session_lost_before(tmp_path: Path) -> None:
         with fork_log(log, tmp_path / "f.jsonl", "f", NOW) as fork, open_archive(fork) as other:
             assert len(wanted) > 3
             assert wanted == {handle: recalled(other, handle) for handle in wanted}
+
+
+def test_a_fork_may_be_given_what_only_the_archive_holds(tmp_path: Path) -> None:
+    with create_log(tmp_path / "s.jsonl", "s", NOW) as log, open_archive(log) as archive:
+        log.append_message(result("the beginning"), NOW)
+        archive.keep([original_of(result("all of it"))], NOW)
+        with fork_log(log, tmp_path / "f.jsonl", "f", NOW) as fork, open_archive(fork) as other:
+            carry_over(archive, other)
+
+            assert "all of it" == other.recall("h1").text
+
+
+def test_text_that_is_no_text_is_kept_as_it_is(tmp_path: Path) -> None:
+    broken = replace(original_of(result("cut \ud83d off \0 here")), what="bash \ud83d\0")
+    with open_archive(None, tmp_path / "a") as archive:
+        assert Done() == archive.keep([broken], NOW)
+
+        assert broken.content == archive.recall("h1").content
+        assert ["h1"] == [hit.handle for hit in archive.search("off \ud83d")]
+        with pytest.raises(HandleGone):
+            archive.recall("\ud83d")
+
+
+def test_several_threads_keep_and_recall_at_once(tmp_path: Path) -> None:
+    with create_log(tmp_path / "s.jsonl", "s", NOW) as log, open_archive(log) as archive:
+
+        def work(number: int) -> str:
+            log.append_message(result(f"output {number}", number), NOW)
+            assert archive.keep([original_of(result(f"output {number}", number), f"h{number}")], NOW) == Done()
+            return archive.recall(f"h{number}").text
+
+        with ThreadPoolExecutor(8) as pool:
+            texts = list(pool.map(work, range(1, 101)))
+
+        assert [f"output {number}" for number in range(1, 101)] == texts
+        assert list(range(1, 101)) == [row.id for row in log.branch()]
 
 
 @pytest.mark.parametrize(

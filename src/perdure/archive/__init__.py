@@ -1,6 +1,6 @@
 """The archive: the original of everything that left a view, recalled exactly, by handle or by words."""
 
-from perdure.archive.archive import Archive, folder_of, open_archive
+from perdure.archive.archive import Archive, carry_over, folder_of, open_archive
 from perdure.archive.collect import Collected, collect, doomed, weigh_blobs
 from perdure.archive.find import Hit, Line, lines_matching
 from perdure.archive.index import Listed
@@ -14,6 +14,7 @@ __all__ = [
     "Line",
     "Listed",
     "Recalled",
+    "carry_over",
     "collect",
     "doomed",
     "folder_of",

@@ -15,9 +15,16 @@ from perdure.archive.find import Hit, lines_with
 from perdure.archive.index import Index, Listed, Piece, set_aside
 from perdure.archive.rebuild import originals_in
 from perdure.archive.recalled import Recalled, readable
-from perdure.archive.words import asked
+from perdure.archive.words import asked, storable
 from perdure.kernel.context import Done, Original, Refused
-from perdure.kernel.errors import ArchiveDamaged, DiskError, DiskRefused, HandleGone, InvalidJson, LogDamaged
+from perdure.kernel.errors import (
+    ArchiveDamaged,
+    DiskRefused,
+    HandleGone,
+    InvalidJson,
+    LogDamaged,
+    PerdureError,
+)
 from perdure.kernel.messages import Block, Message, decode_object, encode_json
 from perdure.kernel.messages.fields import Fields
 from perdure.kernel.messages.persist import block_from_json, block_to_json, message_from_json, message_to_json
@@ -41,15 +48,16 @@ class Archive:
         self.blobs = Blobs(folder / "blobs")
         self.index = Index(folder / INDEX)
         self._log = log
-        self._lock = Lock()
+        self.lock = Lock()
+        """Held by whoever uses the index."""
 
     def keep(self, originals: Sequence[Original], now: float) -> Done | Refused:
         """Keep originals, durably when this returns `Done`. The answer to the engine's `Archive`."""
         try:
-            with self._lock, self.index.writing():
+            with self.lock, self.index.writing():
                 for original in originals:
                     self._keep(original, now)
-        except DiskError as error:
+        except PerdureError as error:
             return Refused(reason=str(error))
         return Done()
 
@@ -61,7 +69,8 @@ class Archive:
             ArchiveDamaged: it is not what was written.
             DiskError: reading failed.
         """
-        with self._lock:
+        name = storable(name)
+        with self.lock:
             rows = self.index.named(name)
             row = next((row for row in rows if self._is_near(row.entry)), rows[0] if rows else None)
             if row is None:
@@ -87,7 +96,7 @@ class Archive:
         """
         words = asked(question)
         hits: dict[str, Hit] = {}
-        with self._lock:
+        with self.lock:
             for number in self.index.search(question):
                 if len(hits) == most:
                     break
@@ -98,12 +107,12 @@ class Archive:
 
     def newest(self, first: int = 0, count: int = 100) -> list[Listed]:
         """The originals that there are, from the newest on, without reading them."""
-        with self._lock:
+        with self.lock:
             return self.index.newest(first, count)
 
     def count(self) -> int:
         """How many originals there are."""
-        with self._lock:
+        with self.lock:
             return self.index.count()
 
     def text_of(self, piece: Piece) -> str:
@@ -112,7 +121,7 @@ class Archive:
 
     def close(self) -> None:
         """Close it; the log stays open."""
-        with self._lock:
+        with self.lock:
             self.index.close()
 
     def __enter__(self) -> Archive:
@@ -139,7 +148,7 @@ class Archive:
             handle=original.handle,
             entry=entry,
             message_id=original.message_id,
-            what=original.what,
+            what=storable(original.what),
             tokens=original.tokens,
             time=now,
             folded=folded,
@@ -267,6 +276,27 @@ def open_archive(log: SessionLog | None, folder: Path | None = None) -> Archive:
         archive.close()
         raise DiskRefused(f"the index of {str(folder)!r} cannot be made anew: {answer.reason}")
     return archive
+
+
+def carry_over(archive: Archive, fork: Archive) -> None:
+    """Give a fork what only the archive of its session holds; what its log holds it has already.
+
+    Raises:
+        DiskRefused: it could not be kept.
+    """
+    for row in archive.index.oldest_in_blobs():
+        found = archive.recall(row.handle)
+        original = Original(
+            handle=row.handle,
+            message_id=row.message_id,
+            what=row.what,
+            tokens=row.tokens,
+            content=found.content,
+            messages=found.messages,
+        )
+        answer = fork.keep([original], row.time)
+        if isinstance(answer, Refused):
+            raise DiskRefused(f"an original could not be carried over: {answer.reason}")
 
 
 def folder_of(log: Path) -> Path:

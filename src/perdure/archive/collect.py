@@ -48,6 +48,11 @@ def collect(archive: Archive, now: float, before: float | None = None, most: int
     Raises:
         DiskError: something could not be removed.
     """
+    with archive.lock:
+        return _collect(archive, now, before, most)
+
+
+def _collect(archive: Archive, now: float, before: float | None, most: int | None) -> Collected:
     index = archive.index
     whole = weigh_blobs(archive)
     with index.writing():

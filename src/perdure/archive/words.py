@@ -18,9 +18,13 @@ MOST_WORDS = 24
 
 def indexed(text: str) -> str:
     """The text as the index is given it."""
-    # What is no character has no place in an index; the original keeps it.
-    text = text.encode("utf-8", "replace").decode()
+    text = storable(text)
     return text if text.isascii() else _RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
+
+
+def storable(text: str) -> str:
+    """The text without what is no character: a lone surrogate has no place in an index. The original keeps it."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def asked(question: str) -> list[str]:
