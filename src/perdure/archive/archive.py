@@ -28,7 +28,7 @@ from perdure.kernel.errors import (
 from perdure.kernel.messages import Block, Message, decode_object, encode_json
 from perdure.kernel.messages.fields import Fields
 from perdure.kernel.messages.persist import block_from_json, block_to_json, message_from_json, message_to_json
-from perdure.log import SessionLog
+from perdure.log import KINDS, Edited, SessionLog
 
 INDEX = "index.sqlite3"
 
@@ -265,7 +265,7 @@ def open_archive(log: SessionLog | None, folder: Path | None = None) -> Archive:
         return Archive(folder, None)
     try:
         archive = Archive(folder, log)
-        if archive.count():
+        if archive.count() or not any(row.kind == KINDS[Edited] for row in log.branch()):
             return archive
     except ArchiveDamaged:
         set_aside(folder / INDEX)

@@ -31,6 +31,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SPANS = {"h": 3_600, "d": 86_400, "w": 604_800}
 
 
+# argparse gives the type of a group of subcommands no public name.
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommand."""
     parser = commands.add_parser(

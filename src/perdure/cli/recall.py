@@ -31,6 +31,7 @@ examples:
 """
 
 
+# argparse gives the type of a group of subcommands no public name.
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommand."""
     parser = commands.add_parser(

@@ -155,18 +155,23 @@ def test_every_edit_comes_back_equal(edit: Edit) -> None:
 
 def test_a_stored_ledger_renders_the_same_view() -> None:
     session = generate(5, Scenario(requests=120, turns=6, tokens=150_000))
+    # The generated counts are those of a session that never folded anything.
+    transcript = Transcript(message.counted(None) for message in session.transcript)
     profile = lookup("claude-sonnet-4-5")
     engine = Engine(profile, overhead=overhead_of(profile, system=session.system, tools=session.tools))
     ports = ScriptedPorts(("good",))
-    for place, message in enumerate(session.transcript):
+    so_far = Transcript()
+    for message in transcript:
         if message.role == "assistant":
-            drive(engine.project(Transcript(session.transcript[:place]), message.time), ports)
+            drive(engine.project(so_far, message.time), ports)
+        so_far = so_far.append(message)
+    drive(engine.compact(so_far, "mind the tests", None), ports)
     stored = [encode_json(edit_to_json(edit)) for edit in engine.ledger]
     ledger = Ledger(edit_from_json(decode_json(line)) for line in stored)
 
     assert {"reduce_output", "checkpoint"} <= {str(edit_to_json(edit)["kind"]) for edit in ledger}
     assert engine.ledger == ledger
-    assert render(session.transcript, engine.ledger).messages == render(session.transcript, ledger).messages
+    assert render(transcript, engine.ledger).messages == render(transcript, ledger).messages
 
 
 @pytest.mark.parametrize(
