@@ -103,6 +103,10 @@ def run(options: argparse.Namespace) -> int:
         else:
             outcomes += _outcomes(recording, names, options, progress)
     progress.clear()
+    if not (recordings or outcomes or troubles):
+        troubles.append(
+            "no recorded session was found there; name a file, or see `perdure replay --help` for the formats"
+        )
     for trouble in troubles:
         print(f"perdure: {trouble}", file=sys.stderr)
     if options.validate:

@@ -35,7 +35,8 @@ def test_each_file_has_a_block_with_its_policies() -> None:
     lines = table([outcome(POINT), outcome(POINT, policy="classic")]).splitlines()
 
     assert "a.jsonl  (pi, 0 messages, m, window 8.0k, 1 warning)" == lines[0]
-    assert ["policy", "balanced", "classic"] == [line.split()[0] for line in lines[1:]]
+    assert ["policy", "balanced", "classic", "warning:"] == [line.split()[0] for line in lines[1:]]
+    assert "  warning: line 7: broken" == lines[-1]
 
 
 def test_several_files_have_their_sums_below() -> None:

@@ -65,7 +65,9 @@ def decode_json(data: bytes | str) -> Json:
         text = data if isinstance(data, str) else data.decode(json.detect_encoding(data), "surrogatepass")
         return cast("Json", _DECODER.decode(text))
     except json.JSONDecodeError as error:
-        raise InvalidJson(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+        raise InvalidJson(
+            f"not JSON: {error.msg.removesuffix(' at')} at line {error.lineno}, column {error.colno}"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidJson(f"not JSON: {error}") from error
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from perdure.kernel.messages import Json, JsonObject
+from perdure.kernel.messages import JsonObject
 from perdure.lab.recording import Recording
 from perdure.lab.replay import Replayed
 
@@ -45,7 +45,7 @@ def file_row(outcome: Outcome) -> JsonObject:
         "model": replayed.model,
         "window": replayed.window,
         **_figures([replayed]),
-        "warnings": [*warnings_of(recording), *replayed.warnings],
+        "warnings": [*warnings_of(outcome)],
     }
 
 
@@ -66,12 +66,13 @@ def total_row(policy: str, outcomes: Sequence[Outcome]) -> JsonObject:
     }
 
 
-def warnings_of(recording: Recording) -> list[Json]:
-    """What a person should know of how the file was read."""
-    return [
+def warnings_of(outcome: Outcome) -> list[str]:
+    """What a person should know of how the file was read and priced."""
+    read = [
         trouble.reason if trouble.line is None else f"line {trouble.line}: {trouble.reason}"
-        for trouble in recording.troubles
+        for trouble in outcome.recording.troubles
     ]
+    return [*read, *outcome.replayed.warnings]
 
 
 def breaks_of(replayed: Iterable[Replayed]) -> Counter[str]:

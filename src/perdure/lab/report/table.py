@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perdure.kernel.messages import Json, JsonObject
-from perdure.lab.report.summary import Outcome, breaks_of, file_row, total_row
+from perdure.lab.report.summary import Outcome, breaks_of, file_row, total_row, warnings_of
 from perdure.lab.validate import Validation
+
+WARNINGS_SHOWN = 3
+"""Warnings of a session that the table tells; more would hide its figures."""
 
 _HEADINGS = (
     "policy",
@@ -39,12 +42,19 @@ def table(outcomes: Sequence[Outcome]) -> str:
 def _block(file: str, outcomes: Sequence[Outcome]) -> str:
     recording, replayed = outcomes[0].recording, outcomes[0].replayed
     window = f"window {short(replayed.window)}" if replayed.window is not None else "window not known"
+    warned = list(dict.fromkeys(warning for one in outcomes for warning in warnings_of(one)))
     head = (
         f"{file}  ({recording.format}, {len(recording.transcript)} messages, "
         f"{replayed.model}, {window}"
-        f"{_warned(len(recording.troubles))})"
+        f"{_warned(len(warned))})"
     )
-    return "\n".join([head, *_lines([(file_row(one), _causes([one])) for one in outcomes])])
+    return "\n".join([head, *_lines([(file_row(one), _causes([one])) for one in outcomes]), *_warnings(warned)])
+
+
+def _warnings(warned: Sequence[str]) -> list[str]:
+    more = len(warned) - WARNINGS_SHOWN
+    shown = [f"  warning: {warning}" for warning in warned[:WARNINGS_SHOWN]]
+    return [*shown, f"  {more} more warnings: --json lists all"] if more > 0 else shown
 
 
 def _warned(count: int) -> str:
