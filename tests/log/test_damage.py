@@ -232,6 +232,31 @@ def test_a_session_that_could_not_be_begun_leaves_nothing(tmp_path: Path, monkey
     assert [] == list(tmp_path.iterdir())
 
 
+def test_nothing_is_written_where_nobody_would_find_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    with create_log(path, "s", NOW) as log:
+        log.append_message(said(1), NOW)
+        path.unlink()
+        with pytest.raises(DiskRefused, match="was removed"):
+            log.append_message(said(2), NOW)
+        with fork_log(log, tmp_path / "f.jsonl", "f", NOW) as fork:
+            fork.append_message(said(2), NOW)
+
+    assert ["m1", "m2"] == spoken(tmp_path / "f.jsonl")
+
+
+@pytest.mark.parametrize("change", [20, -20])
+def test_nothing_is_written_behind_what_another_program_wrote(tmp_path: Path, change: int) -> None:
+    path = tmp_path / "s.jsonl"
+    size = len(log_of(path, 3))
+    with open_log(path) as log:
+        os.truncate(path, size + change)
+        with pytest.raises(DiskRefused, match="another program"):
+            log.append_message(said(4), NOW)
+
+    assert size + change == path.stat().st_size
+
+
 def test_a_missing_log_has_a_named_error(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="there is no"):
         open_log(tmp_path / "s.jsonl")

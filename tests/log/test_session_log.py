@@ -10,7 +10,7 @@ import pytest
 
 from perdure.kernel.cache.monitor import Reading
 from perdure.kernel.context import Commit, Reason, Revert
-from perdure.kernel.errors import DiskRefused, LogDamaged, LogLocked, LogTooNew
+from perdure.kernel.errors import DiskRefused, InvalidJson, LogDamaged, LogLocked, LogTooNew
 from perdure.kernel.messages import Message, Text, Tool, Unknown, Usage
 from perdure.log import (
     CacheRead,
@@ -207,6 +207,26 @@ def test_a_log_of_version_1_opens_for_ever(tmp_path: Path) -> None:
     with open_log(path) as log:
         assert list(EVERY_KIND) == [payload for _, payload in log.payloads()]
         assert (1, "golden") == (log.header.version, log.header.session)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        Other(kind="Not a kind", payload={}),
+        Other(kind="x" * 41, payload={}),
+        SettingsChanged(settings={"limit": float("nan")}),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, payload: Payload) -> None:
+    path = tmp_path / "s.jsonl"
+    with create_log(path, "s", NOW) as log:
+        before = path.read_bytes()
+        with pytest.raises(InvalidJson):
+            log.append(payload, NOW)
+
+        assert before == path.read_bytes()
+        log.append_message(said(1), NOW)
+    assert ["m1"] == spoken(path)
 
 
 @pytest.mark.parametrize("opened", [open_log, read_log])

@@ -38,6 +38,7 @@ class DurableFile:
         if self._failed:
             raise DiskRefused(f"{str(self.path)!r} cannot be written since {self._failed}; open the session again")
         start = self.size
+        self._check_untouched()
         try:
             write_all(self._descriptor, data)
             os.fsync(self._descriptor)
@@ -77,6 +78,14 @@ class DurableFile:
             os.close(self._descriptor)
             self._descriptor = -1
             self._failed = "it was closed"
+
+    def _check_untouched(self) -> None:
+        """Refuse to write where nobody would find it, or behind what a program without manners wrote."""
+        found = os.fstat(self._descriptor)
+        if found.st_nlink == 0:
+            raise DiskRefused(f"{str(self.path)!r} was removed while it was open; fork the session to go on")
+        if found.st_size != self.size:
+            raise DiskRefused(f"another program changed {str(self.path)!r}; open the session again")
 
     def _take_back(self, start: int, error: OSError) -> None:
         """Cut what was written of a line. Where that fails too, nothing may follow: it would continue the torn line."""

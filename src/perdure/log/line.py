@@ -28,6 +28,7 @@ _HEAD = re.compile(
     rb'\{"id":([1-9]\d{0,15}),"parent":(null|[1-9]\d{0,15}),"kind":"([a-z_]{1,40})","time":(-?[\d.e+-]{1,30}),'
     rb'"crc":"([0-9a-f]{8})","payload":(?=\{)'
 )
+_KIND = re.compile(r"[a-z_]{1,40}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,13 @@ class Head:
 
 
 def line_of(entry: Entry) -> bytes:
-    """The line of an entry, its end included."""
+    """The line of an entry, its end included.
+
+    Raises:
+        InvalidJson: it holds what has no JSON form, or its kind is no name.
+    """
+    if not _KIND.fullmatch(entry.kind):
+        raise InvalidJson(f"{entry.kind!r} is no kind of entry: up to 40 lower-case letters and underscores are")
     parent = b"null" if entry.parent is None else b"%d" % entry.parent
     opening = b'{"id":%d,"parent":%b,"kind":"%b","time":%b,' % (
         entry.id,
