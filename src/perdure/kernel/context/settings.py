@@ -22,6 +22,21 @@ FOLD_MARGIN = 25_000
 """Tokens that must lie between what a checkpoint leaves and the next one. With less, checkpoints follow one another so
 fast that each costs more than it saves."""
 
+_NOT_NEGATIVE = (
+    "entry_limit",
+    "clear_growth",
+    "fold_growth",
+    "batch_floor",
+    "keep_results",
+    "small_result",
+    "trim_head",
+    "trim_tail",
+    "trim_newest",
+    "keep_tail",
+    "checkpoint_size",
+    "session_memory_cap",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -86,9 +101,13 @@ class Settings:
         for name in ("low_water", "progress_floor", "retry_growth"):
             if not 0 < getattr(self, name) < 1:
                 raise InvalidSetting(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
-        for name in ("batch_floor", "keep_results", "trim_head", "trim_tail", "keep_tail", "checkpoint_size"):
-            if getattr(self, name) < 0:
-                raise InvalidSetting(f"{name} is {getattr(self, name)}; it cannot be negative")
+        for name in _NOT_NEGATIVE:
+            value: object = getattr(self, name)
+            if isinstance(value, int) and value < 0:
+                raise InvalidSetting(f"{name} is {value}; it cannot be negative")
+        for name in ("breaker_limit", "trim_over"):
+            if getattr(self, name) < 1:
+                raise InvalidSetting(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.trim_head + self.trim_tail > self.trim_over:
             raise InvalidSetting("trim_head and trim_tail together exceed trim_over, so that trimming would add text")
 
