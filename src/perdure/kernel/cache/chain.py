@@ -25,6 +25,7 @@ from perdure.kernel.messages import (
     Tool,
     Ttl,
     Unknown,
+    same_start,
     weigh_definition,
 )
 from perdure.kernel.models import ModelProfile
@@ -79,9 +80,9 @@ class PrefixChain:
 
     def over(self, messages: Sequence[Message]) -> PrefixChain:
         """The chain over other messages behind the same head: what both begin with is taken over, not hashed again."""
-        known = self._store.messages
-        common = 0
-        for ours, theirs in zip(known[: self._count], messages, strict=False):
+        known = self._store.messages[: self._count]
+        common = same_start(known, messages)
+        for ours, theirs in zip(known[common:], messages[common:], strict=False):
             if ours is not theirs and seen_in(ours) != seen_in(theirs):
                 break
             common += 1

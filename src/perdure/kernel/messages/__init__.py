@@ -39,7 +39,7 @@ from perdure.kernel.messages.message import (
     typed_texts,
 )
 from perdure.kernel.messages.request import Mark, Request, Response, Tool, Ttl
-from perdure.kernel.messages.transcript import Transcript
+from perdure.kernel.messages.transcript import Transcript, same_start
 from perdure.kernel.messages.weight import (
     NOTHING,
     Weight,
@@ -94,6 +94,7 @@ __all__ = [
     "lay_out",
     "media_of",
     "received",
+    "same_start",
     "text_of",
     "typed_texts",
     "weigh",

@@ -8,6 +8,8 @@ line of history share their store; appending to an older value forks the store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from operator import is_
 from typing import overload
 
 from perdure.kernel.errors import InvalidMessage
@@ -105,6 +107,12 @@ class Transcript(Sequence[Message]):
             blocks=store.blocks[last] - store.blocks[first],
             media=tuple(media for index, media in store.media if first <= index < last),
         )
+
+
+def same_start(first: Sequence[Message], second: Sequence[Message]) -> int:
+    """How many messages both begin with: the very same values, found without looking into any."""
+    most = min(len(first), len(second))
+    return sum(takewhile(bool, map(is_, first[:most], second[:most])))
 
 
 class _Store:
