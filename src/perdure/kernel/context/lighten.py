@@ -101,7 +101,7 @@ def originals_of(proposals: Sequence[Proposal], weigh: Callable[[Proposal], int]
 
 def first_clearable(situation: Situation) -> int:
     """Position in the view of the first message that a later batch may still change: the frontier lies before it."""
-    calls = call_names(situation.transcript)
+    calls = call_names(situation.transcript[situation.view.tail_start :])
     protected = situation.settings.protected_tools
     for place, shown, original in situation.viewed():
         if any(isinstance(block, Thinking | RedactedThinking) for block in shown.content):
@@ -113,7 +113,7 @@ def first_clearable(situation: Situation) -> int:
             stays = call is not None and call.name in protected
             if not cleared and not stays and situation.weigh((result,)) >= situation.settings.small_result:
                 return place
-        if original.role == "assistant" and any(
+        if (original.role == "assistant" or original.is_output) and any(
             isinstance(block, Text)
             and len(block.text) > situation.limits.trim_over
             and not isinstance(edits.get(f"text:{index}"), TrimText)

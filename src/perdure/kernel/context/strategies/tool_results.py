@@ -44,7 +44,7 @@ class ToolResults:
 
     def propose(self, situation: Situation) -> Iterator[Proposal]:
         """Results from the oldest on."""
-        calls = call_names(situation.transcript)
+        calls = call_names(situation.transcript[situation.view.tail_start :])
         kept = _newest(situation, calls, situation.settings.keep_results if self.keep is None else self.keep)
         unseen = len(situation.transcript) if self.keep is not None else unsent_from(situation.transcript)
         for place, shown, original in situation.viewed():
