@@ -8,7 +8,7 @@ import pytest
 
 from perdure.archive import open_archive
 from perdure.cli import main
-from perdure.kernel.context import Original
+from perdure.kernel.context import ClearToolResult, Original, Reason
 from perdure.kernel.messages import Message, Text, ToolResult, decode_object
 from perdure.kernel.messages.persist import message_to_json
 from perdure.lab.readers import read
@@ -54,6 +54,23 @@ def test_an_original_is_printed_as_it_was(session: Path, capfdbinary: pytest.Cap
     assert "2: second line with a Needle\n" == said(capfdbinary, "recall", name, "h1", "--pattern", "needle")
     whole = decode_object(said(capfdbinary, "recall", name, "m1", "--json"))
     assert "m1" == whole["handle"]
+
+
+def test_what_the_log_holds_is_recalled_without_its_archive(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = tmp_path / "s.jsonl"
+    result = ToolResult(tool_use_id="t1", content=REPORT)
+    reason = Reason(rung="asked", why="asked", at=1, time=NOW, batch="b")
+    edit = ClearToolResult(
+        id="e0", reason=reason, message_id="m1", tool_use_id="t1", content="[cleared]", handle="h1", saved=9
+    )
+    with create_log(path, "s", NOW) as log:
+        log.append_message(Message(id="m1", role="user", content=(result,), provenance="tool"), NOW)
+        log.append_edits((edit,), NOW)
+    (tmp_path / "s.archive").write_text("in the way", encoding="utf-8")
+
+    assert REPORT == said(capfdbinary, "recall", str(path), "h1")
 
 
 def test_originals_are_found_by_words_and_listed(session: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

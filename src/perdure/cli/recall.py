@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from perdure.archive import Archive, Recalled, lines_matching, open_archive
-from perdure.kernel.errors import InvalidJson, UserError
+from perdure.kernel.errors import DiskRefused, InvalidJson, UserError
 from perdure.kernel.messages import JsonObject, encode_json
 from perdure.kernel.messages.persist import block_to_json, message_to_json
-from perdure.log import read_log
+from perdure.log import SessionLog, read_log
 from perdure.tools.recall import hits, lines_of, listing
 
 DESCRIPTION = """\
@@ -54,12 +55,21 @@ def run(options: argparse.Namespace) -> int:
     """Print what was asked for, and give the exit code."""
     if options.handle and options.words:
         raise UserError("give a handle or --words, not both")
-    with read_log(options.session) as log:
+    with TemporaryDirectory(prefix="perdure-") as scratch, read_log(options.session) as log:
         for damage in log.damage:
             print(f"perdure: line {damage.line} of the log is damaged: {damage.reason}", file=sys.stderr)
-        with open_archive(log) as archive:
+        with _opened(log, Path(scratch)) as archive:
             sys.stdout.buffer.write(_asked(archive, options))
     return 0
+
+
+def _opened(log: SessionLog, scratch: Path) -> Archive:
+    """The archive; where it cannot be used, as on a read-only disk, an index made of the log for this once."""
+    try:
+        return open_archive(log)
+    except DiskRefused as error:
+        print(f"perdure: {error}. Only what the log holds can be recalled.", file=sys.stderr)
+        return open_archive(log, scratch / "archive")
 
 
 def _asked(archive: Archive, options: argparse.Namespace) -> bytes:
