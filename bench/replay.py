@@ -14,9 +14,11 @@ from bench.replaying import READ_ALONE
 from perdure.lab.policies import POLICIES
 
 SIZE = 100_000_000
-"""Bytes of generated sessions."""
-PART = 10_000_000
-"""Bytes for the policies that are not the default."""
+"""Bytes of generated sessions that are read."""
+REPLAYED = {"balanced": 20_000_000}
+"""Bytes that are replayed under a policy: each session starts anew, so a part shows the speed of the whole."""
+PART = 5_000_000
+"""Bytes for every other policy."""
 DEFAULT = "balanced"
 
 
@@ -24,13 +26,12 @@ def figures() -> Iterator[Row]:
     """On generated sessions, which are written into a folder that is deleted again."""
     with TemporaryDirectory(prefix="perdure-bench-") as folder:
         paths = write(Path(folder), SIZE)
-        few = paths[: max(1, len(paths) * PART // SIZE)]
         size = sum(path.stat().st_size for path in paths) / 1e6
         yield from _measured(f"read {size:.0f} MB in {len(paths)} sessions", READ_ALONE, paths, goal=True)
-        yield from _measured(f"read and replay them, {DEFAULT}", DEFAULT, paths, goal=True)
-        for policy in POLICIES:
-            if policy != DEFAULT:
-                yield from _measured(f"read and replay {len(few)} of them, {policy}", policy, few)
+        for policy in sorted(POLICIES, key=lambda name: name != DEFAULT):
+            few = paths[: max(1, len(paths) * REPLAYED.get(policy, PART) // SIZE)]
+            what = f"read and replay {len(few)} of them, {policy}"
+            yield from _measured(what, policy, few, goal=policy == DEFAULT)
         whole = together(paths, Path(folder) / "whole.jsonl")
         yield from _measured(f"read {size:.0f} MB in one session", READ_ALONE, [whole], goal=True)
 
