@@ -14,7 +14,8 @@ def anthropic(rounds: int) -> list[dict[str, object]]:
     for number in range(rounds):
         use = {"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"path": f"{number}.py"}}
         result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": f"{number}: {LINE * 40}"}
-        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+        messages.append({"role": "assistant", "content": [use]})
+        messages.append({"role": "user", "content": [result]})
     return messages
 
 
