@@ -1,0 +1,1 @@
+"""What a model may call: definitions of tools, and calls carried out."""
