@@ -115,6 +115,7 @@ def test_a_summarizer_that_raises_is_a_failure_and_the_next_rung_runs() -> None:
     def fails(_: list[dict[str, object]], __: str) -> str:
         raise TimeoutError
 
+    # A caller may write his dicts as they come.
     context.summarize = fails  # pyright: ignore[reportAttributeAccessIssue]
     sent = context.compact(anthropic(20))
 
@@ -124,4 +125,5 @@ def test_a_summarizer_that_raises_is_a_failure_and_the_next_rung_runs() -> None:
 
 def test_an_unknown_dialect_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InvalidSetting, match="anthropic, chat, responses"):
+        # The wrong name is the point.
         Context("claude-sonnet-4-6", dialect="soap")  # pyright: ignore[reportArgumentType]

@@ -88,6 +88,7 @@ def test_an_unknown_window_has_no_limits() -> None:
 )
 def test_a_figure_out_of_its_range_is_refused_by_name(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidSetting, match=next(iter(wrong)).split("_", maxsplit=1)[0]):
+        # The names are those of the fields, which no annotation can say.
         replace(Settings(), **wrong)  # pyright: ignore[reportArgumentType]
 
 
