@@ -43,8 +43,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def test_a_log_cut_at_any_byte_of_its_end_keeps_every_whole_entry(
-    written: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    written = log_of(tmp_path / "whole.jsonl", 24)
     # Durability is not what is looked at here, and 4,096 files have to be.
     monkeypatch.setattr(os, "fsync", pretend)
     path = tmp_path / "s.jsonl"
