@@ -46,6 +46,14 @@ def reply(text: str, stop: str = "end_turn", *more: Block) -> Message:
     return Message(id="r", role="assistant", provenance="assistant", content=(Text(text=text), *more), stop_reason=stop)
 
 
+def test_tags_that_a_reply_merely_mentions_hold_no_summary() -> None:
+    answer = reply("I shall wrap the answer in <summary> and </summary>, under the headings.")
+
+    verdict = judge(answer, request=conversation_request(previous=None), replaced=1_000, measure=len)
+
+    assert "empty" == verdict.refused
+
+
 def user(identifier: str, text: str) -> Message:
     return Message(id=identifier, role="user", provenance="user", content=(Text(text=text),))
 

@@ -26,6 +26,9 @@ Refusal: TypeAlias = Literal[
 
 CUT_OFF = frozenset(("max_tokens", "length", "max_output_tokens", "incomplete", "model_context_window_exceeded"))
 """Stop reasons that mean: there was more to say (Anthropic, OpenAI chat, OpenAI responses)."""
+SHORTEST = 20
+"""Characters of a summary that can say anything: what stands between tags that a request merely mentions is shorter."""
+
 ECHO = 9
 """Words in a row that a summary shares with the request only when it repeats it."""
 
@@ -143,7 +146,7 @@ def _refused_form(reply: Message, text: str) -> Refusal | None:
 
 
 def _refused_body(body: str, narrative: Narrative, request: str) -> Refusal | None:
-    if narrative == Narrative():
+    if narrative == Narrative() or len(body) < SHORTEST:
         return "empty"
     if _ERROR.match(body) and len(body) < 2_000:
         return "error text"
