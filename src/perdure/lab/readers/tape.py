@@ -34,6 +34,7 @@ from perdure.lab.recording import Asked, Recording
 MISSING = "[What stood here is not in the recording.]"
 """What is told in the place of a message without which no wire would take the others."""
 
+_THOUGHTS = (Thinking, RedactedThinking)
 _MODELS_ALONE = (Thinking, RedactedThinking, ToolUse, ServerToolUse, Compaction)
 
 
@@ -67,6 +68,7 @@ class Tape:
         self._names: dict[str, int] = {}
         self._copies: Counter[str] = Counter()
         self._unsigned = 0
+        self._misplaced = 0
         self._requests: list[_Request] = []
         self._baseline = 0
         self._newest: float | None = None
@@ -92,7 +94,7 @@ class Tape:
     def tell(self, messages: Iterable[Message], *, line: int | None = None) -> None:
         """Put messages at the end. Empty text is left out; a message that cannot be weighed is reported instead."""
         for message in messages:
-            content = tuple(block for block in message.content if self._says(block, message))
+            content = self._in_order(tuple(block for block in message.content if self._says(block, message)))
             if not content:
                 continue
             name = self._own(message.id)
@@ -107,6 +109,15 @@ class Tape:
             self._names[name] = len(self._messages)
             self._messages.append(whole)
             self._newest = self._newest if whole.time is None else whole.time
+
+    def _in_order(self, content: tuple[Block, ...]) -> tuple[Block, ...]:
+        """Anthropic's answers never think behind a call: lines that came out of order are no such answer."""
+        if self.dialect != "anthropic":
+            return content
+        call = next((place for place, block in enumerate(content) if isinstance(block, ToolUse)), len(content))
+        kept = (*content[:call], *(block for block in content[call:] if not isinstance(block, _THOUGHTS)))
+        self._misplaced += len(content) - len(kept)
+        return kept
 
     def ask(self, *, time: float | None = None, usage: Usage | None = None, model: str | None = None) -> None:
         """A request was made with everything that was told so far."""
@@ -146,6 +157,8 @@ class Tape:
         """The recording, with its messages put right. The troubles so far go with it."""
         if self._unsigned:
             self.troubles.add(None, f"{self._unsigned} blocks of thinking had no signature and are left out")
+        if self._misplaced:
+            self.troubles.add(None, f"{self._misplaced} blocks of thinking stood behind a call and are left out")
         repaired = repair(self._without_gaps())
         names = {message.id: place for place, message in enumerate(repaired.messages)}
         for one in repaired.repairs:
