@@ -90,6 +90,23 @@ def prepared(make: Callable[[], Callable[[], object]], rounds: int) -> Took:
     return middle([once(make()) for _ in range(rounds)])
 
 
+def in_turns(first: Callable[[], object], second: Callable[[], object], rounds: int) -> tuple[Took, Took]:
+    """The medians of two works that alternate, so that what else the machine does meets both.
+
+    The collector of cycles rests meanwhile, as with `timeit`: when it runs depends on what others left in memory.
+    """
+    taken: tuple[list[Took], list[Took]] = ([], [])
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            taken[0].append(once(first))
+            taken[1].append(once(second))
+    finally:
+        gc.enable()
+    return middle(taken[0]), middle(taken[1])
+
+
 def middle(taken: Sequence[Took]) -> Took:
     """The medians."""
     return Took(cpu=median(one.cpu for one in taken), wall=median(one.wall for one in taken))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from bench.measure import Figure, Row, Took, middle, once, repeat
+from bench.measure import Figure, Row, Took, in_turns, middle, once, repeat
 from bench.session import MESSAGES, body
 from perdure.kernel.messages import JsonObject, Mark, Request, encode_json
 from perdure.kernel.wire import ANTHROPIC, CHAT, RESPONSES
@@ -51,13 +51,7 @@ def _grown(codec: Codec, request: Request, turn: int) -> Took:
 
 
 def _decoding(what: str, codec: Codec, text: bytes) -> Iterator[Row]:
-    # In turns, so that other work on the machine meets both.
-    parsed: list[Took] = []
-    decoded: list[Took] = []
-    for _ in range(ROUNDS):
-        parsed.append(once(lambda: json.loads(text)))
-        decoded.append(once(lambda: codec.decode_request(text)))
-    ours, theirs = middle(decoded), middle(parsed)
+    ours, theirs = in_turns(lambda: codec.decode_request(text), lambda: json.loads(text), ROUNDS)
     yield Figure(what=what, ours=ours.cpu, wall=ours.wall, peer="json.loads", theirs=theirs.cpu)
     yield Figure(what="  times json.loads", ours=ours.cpu / theirs.cpu, unit="x", most=3.0)
 
