@@ -255,3 +255,11 @@ def test_the_oldest_fifth_is_dropped_up_to_the_next_words_of_the_user() -> None:
 
 def test_text_without_headings_is_critical_context() -> None:
     assert Narrative(critical=("It works now.", "Ship it.")) == parse("It works\nnow.\n\nShip it.")
+
+
+def test_a_line_of_nothing_but_padding_is_read_in_its_own_length() -> None:
+    padding = " " * 8_000
+
+    expected = Narrative(goal=(f"a{padding}b",), critical=("c",))
+
+    assert expected == parse(f"# Goal{padding}of it\n- a{padding}b\n# Context #{padding}#{padding}.\n- c")

@@ -35,11 +35,9 @@ ECHO = 9
 _HIDDEN = re.compile(r"<(think|thinking|analysis|scratchpad|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _OPEN = re.compile(r"<summary>", re.IGNORECASE)
 _CLOSE = re.compile(r"</summary>", re.IGNORECASE)
-_HEADING = re.compile(
-    r"\s*(?:#{1,6}\s*(?P<marked>.+?)\s*#*|\*\*(?P<bold>[^*]+?):?\*\*:?|(?P<plain>[A-Z][A-Za-z &]{2,40}):)\s*$"
-)
+_HEADING = re.compile(r"\s*(?:#{1,6}(?P<marked>.+)|\*\*(?P<bold>[^*]+?):?\*\*:?|(?P<plain>[A-Z][A-Za-z &]{2,40}):)\s*$")
 _BULLET = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(?:\[[ xX~✓]\]\s*)?")
-_EVIDENCE = re.compile(r"\s*[\[(](?:evidence: ?)?(?P<ids>[\w.:-]{6,}(?:\s*,\s*[\w.:-]{6,})*)[\])]\.?\s*$")
+_EVIDENCE = re.compile(r"(?<!\s)\s*[\[(](?:evidence: ?)?(?P<ids>[\w.:-]{6,}(?:\s*,\s*[\w.:-]{6,})*)[\])]\.?\s*$")
 _NOTHING = re.compile(
     r"\W*(?:none|n/?a|nothing|empty|无|没有)(?: yet| so far| at (?:the|this) moment)?\W*$", re.IGNORECASE
 )
