@@ -4,6 +4,7 @@ from perdure.providers.anthropic import AnthropicApi, Native, anthropic
 from perdure.providers.edge import Edge
 from perdure.providers.failures import classify
 from perdure.providers.http_model import HttpModel
+from perdure.providers.local import LocalModel, find_local, window_of
 from perdure.providers.openai import ChatApi, ResponsesApi, chat, openai
 from perdure.providers.retry import Patience
 
@@ -12,11 +13,14 @@ __all__ = [
     "ChatApi",
     "Edge",
     "HttpModel",
+    "LocalModel",
     "Native",
     "Patience",
     "ResponsesApi",
     "anthropic",
     "chat",
     "classify",
+    "find_local",
     "openai",
+    "window_of",
 ]

@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from perdure.kernel.agent.mend import acceptable, arguments_of, continues, mended
 from perdure.kernel.agent.ports import AgentTool, Failure
 from perdure.kernel.agent.state import Signal
 from perdure.kernel.context import Projection
-from perdure.kernel.errors import InvalidJson, Overflow
+from perdure.kernel.errors import Overflow
 from perdure.kernel.messages import (
     Block,
-    JsonObject,
     Message,
-    RedactedThinking,
     Text,
-    Thinking,
     ToolResult,
     ToolUse,
-    decode_json,
     text_of,
 )
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.wire import Dialect
 
 CUT = frozenset({"max_tokens", "length", "max_output_tokens", "incomplete"})
 """The answer is longer than it may be (Anthropic; Chat Completions; Responses)."""
@@ -62,42 +60,28 @@ def signal_of(message: Message, window: int | None) -> Signal:
         return "too_long" if window is not None and read >= window else "cut"
     if message.tool_uses:
         return "calls"
-    return "paused" if reason in PAUSED else "said"
+    return "paused" if reason in PAUSED and continues(message) else "said"
 
 
-def taken(message: Message, signal: Signal) -> Message | None:
-    """The answer as it enters the conversation; None where nothing of it can.
+def taken(message: Message, signal: Signal, dialect: Dialect, used: set[str]) -> Message | None:
+    """The answer as it enters the conversation; None where nothing of it can. `used` holds the ids of all calls.
 
-    A whole answer enters whole, equal to what came. Only what no provider takes back is changed: calls of an answer
-    that broke off go, since they may lack their end, and arguments that are no JSON object become an empty one.
+    A whole answer enters whole, equal to what came. Calls of one that broke off go, since they may lack their end.
     """
     if signal == "cut":
         return remnant(message, (block for block in message.content if not isinstance(block, ToolUse)))
-    if signal == "calls" and any(arguments_of(call) is None for call in message.tool_uses):
-        return replace(message, content=tuple(_mended(block) for block in message.content))
-    return message if message.content else None
+    return mended(message, dialect, used)
 
 
 def remnant(message: Message, blocks: Iterable[Block]) -> Message | None:
-    """What may stay of a broken answer: it may neither be empty nor end in thinking (Anthropic, thinking guide,
-    2026-08)."""
-    kept = [block for block in blocks if not (isinstance(block, Text) and not block.text.strip())]
-    while kept and isinstance(kept[-1], Thinking | RedactedThinking):
-        kept.pop()
-    return replace(message, content=tuple(kept), usage=None) if kept else None
+    """What may stay of a broken answer. What the provider counted for the whole is no measure of it."""
+    kept = acceptable(blocks)
+    return replace(message, content=kept, usage=None) if kept else None
 
 
-def arguments_of(call: ToolUse) -> JsonObject | None:
-    """The arguments; None where the model wrote no JSON object."""
-    if call.raw_input is None:
-        return call.input
-    if not call.raw_input.strip():
-        return {}
-    try:
-        value = decode_json(call.raw_input)
-    except InvalidJson:
-        return None
-    return value if isinstance(value, dict) else None
+def call_ids(messages: Iterable[Message]) -> set[str]:
+    """The ids of all calls of a conversation."""
+    return {call.id for message in messages for call in message.tool_uses}
 
 
 def refused_result(call: ToolUse, tools: Mapping[str, AgentTool]) -> ToolResult | None:
@@ -182,9 +166,3 @@ def overflow_of(failure: Failure, projection: Projection | None, profile: ModelP
 def broken(error: Exception) -> Failure:
     """A port that raised, as a failure."""
     return Failure(kind="invalid", message=f"{type(error).__name__}: {error}", code="raised")
-
-
-def _mended(block: Block) -> Block:
-    if isinstance(block, ToolUse) and arguments_of(block) is None:
-        return replace(block, input={}, raw_input=None)
-    return block

@@ -15,6 +15,7 @@ from inspect import isawaitable
 from itertools import count
 
 from perdure.kernel.agent import answers, events
+from perdure.kernel.agent.mend import arguments_of
 from perdure.kernel.agent.ports import AgentTool, Answered, Ask, Failure, Host, Model, Result, Retrying
 from perdure.kernel.agent.setup import Setup
 from perdure.kernel.agent.state import Signal, State, nudged, round_failed, spent
@@ -83,18 +84,18 @@ class Agent:
         )
         self._model, self._setup, self._host = model, setup, host
         self._watch = CacheWatch(model.profile)
-        self._steering: list[str] = []
-        self._stopped = asyncio.Event()
-        self._writing = asyncio.Lock()
+        self._stopped, self._writing = asyncio.Event(), asyncio.Lock()
         self._listen: Listener = lambda _event: None
         self._state = State()
         self._projection: Projection | None = None
         self._drop_block = False
-        self._last: Message | None = None
+        self._used = answers.call_ids(setup.transcript)
         self._partial: dict[int, Text] = {}
         self._results: dict[str, ToolResult] = {}
+        self._steering: list[str] = []
         self._failure: Failure | None = None
         self._error: Infeasible | Overflow | None = None
+        self._last: Message | None = None
 
     def steer(self, text: str) -> None:
         """Say something while the agent works: the model reads it with its next call."""
@@ -252,7 +253,7 @@ class Agent:
             said = f"the answer ended with {message.stop_reason!r}"
             self._last = message
             return self._unanswered(Failure(kind=kind, message=said, code=message.stop_reason or ""))
-        kept = answers.taken(message, signal)
+        kept = answers.taken(message, signal, self._model.codec.dialect, self._used)
         self._last = message
         if kept is not None:
             await self._take(kept)
@@ -294,9 +295,8 @@ class Agent:
                 for call in group:
                     running.create_task(self._use(call))
         results = self._results_of(calls)
-        failed = all(result.is_error for result in results.tool_results)
         await self._take(results)
-        self._state = round_failed(self._state, failed=failed)
+        self._state = round_failed(self._state, failed=all(result.is_error for result in results.tool_results))
         return "results"
 
     async def _use(self, call: ToolUse) -> None:
@@ -384,12 +384,12 @@ class Agent:
 
     def _id(self) -> str:
         """The next free id: the place in the transcript, unless a conversation that was handed in uses it already."""
-        names = (f"m{number}" for number in count(len(self.transcript)))
-        return next(name for name in names if self.transcript.index_of(name) is None)
+        taken = self.transcript.index_of
+        return next(name for number in count(len(self.transcript)) if taken(name := f"m{number}") is None)
 
 
 async def _run(tool: AgentTool, call: ToolUse) -> ToolResult:
-    arguments = answers.arguments_of(call) or {}
+    arguments = arguments_of(call) or {}
     try:
         made: Result | Awaitable[Result] = tool.run(arguments)
         result = await made if isawaitable(made) else made
