@@ -70,6 +70,7 @@ def make(root: Path, home: Path) -> None:
     (root / "AGENTS.md").write_text("Use tabs. Run the tests.\n" * 200, encoding="utf-8")
     identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], [*identity, "commit", "-q", "-m", "First"]):
+        # Whichever git the machine has.
         subprocess.run(["git", "-C", str(root), *arguments], check=True)  # noqa: S607
     (root / "src" / "part000" / "file00.py").write_text("VALUE = 1\n", encoding="utf-8")
     for number in range(SKILLS):

@@ -1,6 +1,5 @@
 """The words of the prompt: the universal base, the roles, and what is told while the agent runs."""
 
-from perdure.project.wording.base import universal_base
 from perdure.project.wording.notes import (
     PLAN_WORDS,
     date_body,
@@ -11,6 +10,7 @@ from perdure.project.wording.notes import (
     todos_words,
 )
 from perdure.project.wording.role import MEMORY_RULES, role_block
+from perdure.project.wording.universal import universal_base
 
 __all__ = [
     "MEMORY_RULES",
