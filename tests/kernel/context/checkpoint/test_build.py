@@ -190,3 +190,12 @@ def test_what_was_pasted_with_the_current_task_stays_behind_the_rules_and_before
 
     assert "Never drop a table." in text
     assert f'<said id="now">The task: find out why this happens.\n{log}</said>' in text
+
+
+def test_a_long_row_of_dots_is_read_once_and_hides_no_rule_behind_it() -> None:
+    row = "." * 100_000
+    fold = Fold(folded=[user("m0", f"Output was {row}x"), user("m1", f"wait{row} Never push to main.")])
+
+    document = build(fold, budget=400, measure=len)
+
+    assert ("m1", "Never push to main.") == (document.said[-1].message_id, document.said[-1].text)

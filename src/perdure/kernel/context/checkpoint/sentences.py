@@ -43,7 +43,7 @@ _LOG = re.compile(
     re.VERBOSE,
 )
 _QUOTED = re.compile(r"\s*>")
-_STOP = re.compile(r"(?:[.!?]+[\"')\]”’]*(?=\s)|[。！？；]+[”’」』）)\"]*)")
+_STOP = re.compile(r"(?:(?<![.!?])[.!?]++[\"')\]”’]*(?=\s)|[。！？；]+[”’」』）)\"]*)")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|vs|cf|approx|mr|mrs|ms|dr|fig|\d{1,3})\.$", re.IGNORECASE)
 
 
