@@ -1,9 +1,14 @@
 """The engine for programs that hold dicts of a provider's API."""
 
+import re
+from typing import cast
+
 import pytest
 
 from perdure.kernel.context import Context, Settings
+from perdure.kernel.context.strategies.tool_results import CLEARED
 from perdure.kernel.errors import InvalidMessage, InvalidSetting
+from perdure.kernel.messages import decode_json, encode_json, freeze
 from perdure.testing.talk import LINE
 
 EARLY = Settings(clear_growth=2_000, fold_growth=None, batch_floor=500)
@@ -82,6 +87,29 @@ def test_what_left_is_recalled_whole() -> None:
     assert f"0: {LINE * 40}" == context.recall(sent.lost[0].handle)
     assert f"see {sent.lost[0].handle}" in str(sent.messages)
     assert context.recall("h0") is None
+
+
+def test_a_lone_surrogate_in_the_id_of_a_call_stops_nothing() -> None:
+    odd = [*anthropic(20), {"role": "assistant", "content": "done"}, {"role": "user", "content": "more"}]
+    given = decode_json(re.sub(rb'"t(?=\d)', rb'"\\ud800', encode_json(freeze(odd))))
+    context = Context("claude-sonnet-4-6", settings=EARLY)
+
+    sent = context.project(cast("list[dict[str, object]]", given))
+
+    assert f"0: {LINE * 40}" == context.recall(sent.lost[0].handle)
+
+
+def test_an_output_that_begins_like_a_placeholder_is_cleared_like_any_other() -> None:
+    given = anthropic(20)
+    for message in given[2::2]:
+        message["content"] = [
+            {**result, "content": f"{CLEARED} {result['content']}"}
+            for result in cast("list[dict[str, object]]", message["content"])
+        ]
+
+    sent = Context("claude-sonnet-4-6", settings=EARLY).project(given)
+
+    assert len(str(sent.messages)) < len(str(given)) * 0.7
 
 
 def test_without_a_tool_to_recall_with_no_handle_is_offered() -> None:

@@ -215,7 +215,7 @@ def _microcompact(state: _State) -> _State:
     for message in reversed(state.messages):
         for result in reversed(message.tool_results):
             call = calls.get(result.tool_use_id)
-            key = (call.name, encode_json(call.input)) if call else ("", result.tool_use_id.encode())
+            key = (call.name, encode_json(call.input)) if call else ("", encode_json(result.tool_use_id))
             if len(kept) < KEEP_RESULTS:
                 kept.setdefault(key, result.tool_use_id)
     protected = Settings().protected_tools

@@ -14,4 +14,5 @@ LENGTH = 10
 
 def handle_of(message_id: str, place: str) -> str:
     """The handle of a place in a message: `result:ID`, `input:ID`, `thinking`, `text:N`, or `through`, all up to it."""
-    return "h" + sha256(f"{message_id}\0{place}".encode()).hexdigest()[:LENGTH]
+    # The id of a call is the provider's text, and JSON text may hold a lone surrogate.
+    return "h" + sha256(f"{message_id}\0{place}".encode("utf-8", "surrogatepass")).hexdigest()[:LENGTH]

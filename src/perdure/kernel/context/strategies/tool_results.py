@@ -67,7 +67,7 @@ def _newest(situation: Situation, calls: dict[str, ToolUse], keep: int) -> froze
             if len(kept) >= keep:
                 return frozenset(kept.values())
             call = calls.get(result.tool_use_id)
-            key = (call.name, encode_json(call.input)) if call else ("", result.tool_use_id.encode())
+            key = (call.name, encode_json(call.input)) if call else ("", encode_json(result.tool_use_id))
             kept.setdefault(key, result.tool_use_id)
     return frozenset(kept.values())
 
@@ -79,7 +79,7 @@ def _clear(
     if call is not None and call.name in situation.settings.protected_tools:
         return
     edit = situation.in_force.lights.get(original.id, {}).get(f"result:{result.tool_use_id}")
-    if isinstance(edit, ClearToolResult) or (isinstance(result.content, str) and result.content.startswith(CLEARED)):
+    if isinstance(edit, ClearToolResult):
         return
     if situation.weigh((result,)) < min(situation.settings.small_result, situation.limits.batch_floor):
         return
