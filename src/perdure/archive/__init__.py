@@ -5,7 +5,7 @@ from perdure.archive.collect import Collected, collect, doomed, weigh_blobs
 from perdure.archive.find import Hit, Line, lines_matching
 from perdure.archive.index import Listed
 from perdure.archive.rebuild import originals_in
-from perdure.archive.recalled import Recalled, readable
+from perdure.archive.recalled import Recalled
 
 __all__ = [
     "Archive",
@@ -21,6 +21,5 @@ __all__ = [
     "lines_matching",
     "open_archive",
     "originals_in",
-    "readable",
     "weigh_blobs",
 ]

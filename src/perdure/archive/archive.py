@@ -14,7 +14,7 @@ from perdure.archive.blobs import Blobs
 from perdure.archive.find import Hit, lines_with
 from perdure.archive.index import Index, Listed, Piece, set_aside
 from perdure.archive.rebuild import originals_in
-from perdure.archive.recalled import Recalled, readable
+from perdure.archive.recalled import Recalled
 from perdure.archive.words import asked, storable
 from perdure.kernel.context import Done, Original, Refused
 from perdure.kernel.errors import (
@@ -25,7 +25,7 @@ from perdure.kernel.errors import (
     LogDamaged,
     PerdureError,
 )
-from perdure.kernel.messages import Block, Message, decode_object, encode_json
+from perdure.kernel.messages import Block, Message, decode_object, encode_json, readable
 from perdure.kernel.messages.fields import Fields
 from perdure.kernel.messages.persist import block_from_json, block_to_json, message_from_json, message_to_json
 from perdure.log import KINDS, Edited, SessionLog

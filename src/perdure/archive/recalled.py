@@ -8,23 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perdure.kernel.messages import (
-    Block,
-    Compaction,
-    Document,
-    Image,
-    Message,
-    RedactedThinking,
-    ServerToolResult,
-    ServerToolUse,
-    Text,
-    Thinking,
-    ToolReference,
-    ToolResult,
-    ToolUse,
-    Unknown,
-    encode_json,
-)
+from perdure.kernel.messages import Block, Document, Image, Message, ToolResult, readable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,37 +37,6 @@ class Recalled:
         """What has no readable form and can be shown."""
         blocks = self.content or tuple(block for message in self.messages for block in message.content)
         return tuple(_pictures(blocks))
-
-
-def readable(content: tuple[Block, ...]) -> str:
-    """Blocks as text. A tool result of text is that text, unchanged."""
-    return "\n".join(_readable(block) for block in content)
-
-
-def _readable(block: Block) -> str:
-    match block:
-        case Text(text=text) | Thinking(thinking=text):
-            return text
-        case ToolResult(content=content):
-            return content if isinstance(content, str) else readable(content or ())
-        case ToolUse(name=name, input=given, raw_input=raw):
-            return f"{name} {raw if raw is not None else encode_json(given).decode()}"
-        case ServerToolUse(name=name, input=given):
-            return f"{name} {encode_json(given).decode()}"
-        case ServerToolResult(content=content):
-            return encode_json(content).decode()
-        case Image():
-            return "[a picture]"
-        case Document():
-            return "[a document]"
-        case RedactedThinking():
-            return "[thinking that only the provider can read]"
-        case Compaction(content=text):
-            return text or "[a provider's summary that only the provider can read]"
-        case ToolReference(tool_name=name):
-            return f"[loads the tool {name}]"
-        case Unknown(raw=raw):
-            return encode_json(raw).decode()
 
 
 def _pictures(content: tuple[Block, ...]) -> Iterator[Image | Document]:

@@ -89,6 +89,23 @@ def test_what_left_is_recalled_whole() -> None:
     assert context.recall("h0") is None
 
 
+def test_arguments_that_left_are_recalled_whole() -> None:
+    settings = Settings(clear_growth=2_000, fold_growth=None, batch_floor=500, clear_inputs=True)
+    given: list[dict[str, object]] = [{"role": "user", "content": "go on"}]
+    for number in range(20):
+        use = {"type": "tool_use", "id": f"t{number}", "name": "write", "input": {"text": f"{number}: {LINE * 40}"}}
+        given.append({"role": "assistant", "content": [use]})
+        given.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{number}"}]})
+    light, folding = Context("claude-sonnet-4-6", settings=settings), Context("claude-sonnet-4-6", window=8_000)
+
+    recalled = [
+        str(light.recall(light.project(given).lost[0].handle)),
+        str(folding.recall(folding.compact(given).lost[0].handle)),
+    ]
+
+    assert [True, True] == [f"0: {LINE * 40}".strip() in text.replace("\\n", "\n") for text in recalled]
+
+
 def test_a_lone_surrogate_in_the_id_of_a_call_stops_nothing() -> None:
     odd = [*anthropic(20), {"role": "assistant", "content": "done"}, {"role": "user", "content": "more"}]
     given = decode_json(re.sub(rb'"t(?=\d)', rb'"\\ud800', encode_json(freeze(odd))))
@@ -149,6 +166,16 @@ def test_a_summarizer_that_raises_is_a_failure_and_the_next_rung_runs() -> None:
 
     assert "extractive" == sent.projection.strategy
     assert ["the summarizer raised TimeoutError"] == [step.note for step in sent.projection.steps if step.note]
+
+
+def test_a_summarizer_without_text_is_a_failure_and_the_next_rung_runs() -> None:
+    context = Context("claude-sonnet-4-6", window=32_000)
+    context.summarize = lambda _, __: None
+
+    sent = context.compact(anthropic(20))
+
+    assert "extractive" == sent.projection.strategy
+    assert ["the summarizer gave no text"] == [step.note for step in sent.projection.steps if step.note]
 
 
 def test_an_unknown_dialect_is_refused_with_those_that_there_are() -> None:

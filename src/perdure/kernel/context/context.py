@@ -25,7 +25,7 @@ from perdure.kernel.messages import (
     Usage,
     encode_json,
     freeze_object,
-    text_of,
+    readable,
 )
 from perdure.kernel.models import ModelProfile, lookup
 from perdure.kernel.wire import ANTHROPIC, CHAT, RESPONSES
@@ -96,9 +96,10 @@ class Context:
         overhead = overhead_of(profile, system=fixed.system, tools=fixed.tools)
         self.engine = Engine(profile, replace(settings or Settings(), recall_tool=recall_tool), overhead=overhead)
         """The engine behind it."""
-        self.summarize: Callable[[list[JsonObject], str], str] | None = None
+        self.summarize: Callable[[list[JsonObject], str], str | None] | None = None
         """Asked for a checkpoint's narrative: given the messages so far and an instruction, it returns the model's
-        answer. None: code excerpts the narrative. An exception of it counts as a failure and is not raised."""
+        answer. None: code excerpts the narrative. An exception of it, or no text, counts as a failure and is not
+        raised."""
         self._codec = codec
         self._ports = _Ports(self._summary)
         self._given: list[bytes] = []
@@ -167,6 +168,8 @@ class Context:
         # Whatever a caller's function raises is a failed summary, for which there is the next rung.
         except Exception as error:  # noqa: BLE001
             return Failed(reason=f"the summarizer raised {type(error).__name__}", too_long="too long" in str(error))
+        if text is None:
+            return Failed(reason="the summarizer gave no text")
         return Reply(
             message=Message(id="summary", role="assistant", content=(Text(text=text),), provenance="assistant")
         )
@@ -203,7 +206,7 @@ def _stamped(messages: Sequence[Message], now: float | None, prompt_tokens: int 
 
 def _readable(original: Original) -> str:
     parts = [
-        text_of(original.content),
-        *(f"[{message.role}] {text_of(message.content)}" for message in original.messages),
+        readable(original.content),
+        *(f"[{message.role}] {readable(message.content)}" for message in original.messages),
     ]
     return "\n\n".join(part for part in parts if part)

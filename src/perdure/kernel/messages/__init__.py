@@ -38,6 +38,7 @@ from perdure.kernel.messages.message import (
     text_of,
     typed_texts,
 )
+from perdure.kernel.messages.readable import readable
 from perdure.kernel.messages.request import Mark, Request, Response, Tool, Ttl
 from perdure.kernel.messages.transcript import Transcript, same_start
 from perdure.kernel.messages.weight import (
@@ -93,6 +94,7 @@ __all__ = [
     "kind_of",
     "lay_out",
     "media_of",
+    "readable",
     "received",
     "same_start",
     "text_of",
