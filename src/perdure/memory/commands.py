@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from perdure.guard import Guard
-from perdure.kernel.errors import MemoryFault, MemoryNotFound, MemoryTaken
+from perdure.kernel.errors import MemoryFault, MemoryNotFound, MemoryTaken, SecretFound
 from perdure.kernel.messages import Provenance
 from perdure.memory.path import MemoryPath
 from perdure.memory.principal import Principal
@@ -141,15 +141,16 @@ class Commands:
         return kept
 
     def _edit(self, path: MemoryPath, kept: Kept, text: str, new: str) -> None:
-        # What was there before came in by this door or past it; the writer is refused for its own words alone.
-        self.guard.refuse(new)
-        if not self._was_secret(kept.text):
+        try:
             self.guard.refuse(text)
+        except SecretFound:
+            # A person may have put a secret there by hand: the writer is refused for its own words, or for what they
+            # complete, and can go on with the rest of the file.
+            self.guard.refuse(new)
+            if self.guard.redact(kept.text) == kept.text:
+                raise
         self.store.write(self.principal, path, text, expected=kept.version, provenance=self.provenance_of(new))
         self.seen[path] = version_of(text)
-
-    def _was_secret(self, text: str) -> bool:
-        return self.guard.redact(text) != text
 
     def _write(self, path: MemoryPath, text: str, expected: str | None, exists: str) -> None:
         try:

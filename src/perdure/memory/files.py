@@ -208,7 +208,7 @@ class FileStore:
         self._check_free(home, path)
         with ExitStack() as stack:
             folder = descend(home, (MEMORIES,), stack)
-            check_count(sum(1 for _ in walk(folder, MemoryPath())) if folder else 0, self.caps)
+            check_count(count_files(folder) if folder else 0, self.caps)
 
     def _check_free(self, home: Folder, path: MemoryPath) -> None:
         """Nothing stands at the path, and no name on its way differs from one that is there in case alone."""
@@ -250,9 +250,23 @@ def walk(folder: Folder, path: MemoryPath) -> Iterator[Entry]:
                 with below:
                     yield from walk(below, place)
         elif entry.is_file(follow_symlinks=False):
-            state = os.stat(entry.name, dir_fd=folder.descriptor, follow_symlinks=False)
+            state = entry.stat(follow_symlinks=False)
             if state.st_nlink == 1:
                 yield Entry(path=place, size=state.st_size)
+
+
+def count_files(folder: Folder) -> int:
+    """How many files there are below a folder, by their names alone."""
+    with os.scandir(folder.descriptor) as found:
+        entries = list(found)
+    count = sum(entry.is_file(follow_symlinks=False) for entry in entries)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            below = folder.folder(entry.name)
+            if below is not None:
+                with below:
+                    count += count_files(below)
+    return count
 
 
 def clear(scratch: Folder) -> None:
