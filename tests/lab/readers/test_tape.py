@@ -107,3 +107,17 @@ def test_a_thread_is_reported_under_the_files_name_and_its_own() -> None:
     found = made.recording()
 
     assert ("f#agent-7", ["agent-7"]) == (found.file, [one.thread for one in found.asked])
+
+
+def test_a_count_that_no_model_could_have_read_is_none_and_reported() -> None:
+    made = tape()
+    made.tell((user("a", "One"),))
+    for name, tokens in (("b", 10**12), ("c", 10**400), ("d", 200_000)):
+        made.answer(answer(name, Text(text="1")), usage=Usage(input_tokens=tokens))
+    made.answer(answer("e", Text(text="2")))
+    made.count_last(Usage(output_tokens=10**9))
+
+    recording = made.recording()
+
+    assert [None, None, Usage(input_tokens=200_000), None] == [one.usage for one in recording.asked]
+    assert ["3 counts of tokens exceed every window and are left out"] == [one.reason for one in recording.troubles]

@@ -34,6 +34,10 @@ from perdure.lab.recording import Asked, Recording
 MISSING = "[What stood here is not in the recording.]"
 """What is told in the place of a message without which no wire would take the others."""
 
+MOST_TOKENS = 10_000_000
+"""Of one request or answer. No model's window is larger: a greater count is broken, and what is worked out from it,
+such as a system prompt of that size, would take all memory that there is."""
+
 _THOUGHTS = (Thinking, RedactedThinking)
 _MODELS_ALONE = (Thinking, RedactedThinking, ToolUse, ServerToolUse, Compaction)
 
@@ -69,6 +73,7 @@ class Tape:
         self._copies: Counter[str] = Counter()
         self._unsigned = 0
         self._misplaced = 0
+        self._incredible = 0
         self._requests: list[_Request] = []
         self._baseline = 0
         self._newest: float | None = None
@@ -119,6 +124,13 @@ class Tape:
         self._misplaced += len(content) - len(kept)
         return kept
 
+    def _credible(self, usage: Usage | None) -> Usage | None:
+        """The usage, unless no model could have read or written as much."""
+        if usage is None or max(usage.prompt_tokens, usage.output_tokens) <= MOST_TOKENS:
+            return usage
+        self._incredible += 1
+        return None
+
     def ask(self, *, time: float | None = None, usage: Usage | None = None, model: str | None = None) -> None:
         """A request was made with everything that was told so far."""
         if time is None:
@@ -127,7 +139,7 @@ class Tape:
             _Request(
                 place=len(self._messages),
                 time=time,
-                usage=usage,
+                usage=self._credible(usage),
                 model=model,
                 baseline=self._baseline,
                 edits=self.edits,
@@ -138,7 +150,7 @@ class Tape:
         """Say what the last request was counted as, which came later; False where it has been said before."""
         if not self._requests or self._requests[-1].usage is not None:
             return False
-        self._requests[-1] = replace(self._requests[-1], usage=usage)
+        self._requests[-1] = replace(self._requests[-1], usage=self._credible(usage))
         return True
 
     def answer(self, message: Message, *, time: float | None = None, usage: Usage | None = None) -> None:
@@ -159,6 +171,8 @@ class Tape:
             self.troubles.add(None, f"{self._unsigned} blocks of thinking had no signature and are left out")
         if self._misplaced:
             self.troubles.add(None, f"{self._misplaced} blocks of thinking stood behind a call and are left out")
+        if self._incredible:
+            self.troubles.add(None, f"{self._incredible} counts of tokens exceed every window and are left out")
         repaired = repair(self._without_gaps())
         names = {message.id: place for place, message in enumerate(repaired.messages)}
         for one in repaired.repairs:
