@@ -9,9 +9,11 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from perdure.cli.progress import Progress
+from perdure.guard.plain import one_line
 from perdure.kernel.context import with_window
 from perdure.kernel.errors import PerdureError, UserError
 from perdure.kernel.messages import encode_json
@@ -138,9 +140,11 @@ def _print(outcomes: list[Outcome], options: argparse.Namespace) -> None:
 def _recordings(paths: list[Path], progress: Progress, troubles: list[str]) -> Iterator[Recording]:
     """Every session in the files, one after the other; what cannot be read is told and the others go on."""
     for path in walk(paths):
-        progress.show(f"reading {path.name}", 0, 0)
+        progress.show(f"reading {one_line(path.name)}", 0, 0)
         try:
-            yield from read(path)
+            for recording in read(path):
+                # The name of a file, or of a thread in it, is another's text: it must not steer the terminal.
+                yield replace(recording, file=one_line(recording.file))
         except PerdureError as error:
             troubles.append(str(error))
 
