@@ -7,7 +7,7 @@ its last view and extends it while the ledger stands still; that this equals a f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from perdure.kernel.context.edits import (
@@ -55,11 +55,19 @@ def render(transcript: Transcript, ledger: Ledger) -> View:
     Raises:
         InvalidMessage: a checkpoint covers a message that the transcript does not hold.
     """
-    in_force = ledger.in_force
+    return _render(transcript, ledger.in_force, render_message, opening_of)
+
+
+def _render(
+    transcript: Transcript,
+    in_force: InForce,
+    shown: Callable[[Message, InForce], Message | None],
+    opened: Callable[[AnyCheckpoint | None], tuple[Message, ...]],
+) -> View:
     head = head_of(transcript)
     start = _tail_start(transcript, in_force.checkpoint, head)
-    opening = transcript[:head] + opening_of(in_force.checkpoint)
-    tail = (rendered for message in transcript[start:] if (rendered := render_message(message, in_force)) is not None)
+    opening = transcript[:head] + opened(in_force.checkpoint)
+    tail = (rendered for message in transcript[start:] if (rendered := shown(message, in_force)) is not None)
     return View(
         messages=Transcript((*opening, *tail)),
         head=head,
@@ -77,6 +85,8 @@ class Renderer:
         self._seen = 0
         self._last: Message | None = None
         self._view: View | None = None
+        self._edited: dict[str, tuple[Message, tuple[LightEdit, ...], Message | None]] = {}
+        self._opening: tuple[AnyCheckpoint | None, tuple[Message, ...]] = (None, ())
 
     def view(self, transcript: Transcript, ledger: Ledger) -> View:
         """The view of a transcript under a ledger.
@@ -84,7 +94,9 @@ class Renderer:
         Raises:
             InvalidMessage: a checkpoint covers a message that the transcript does not hold.
         """
-        view = self._extended(transcript, ledger) or render(transcript, ledger)
+        view = self._extended(transcript, ledger)
+        if view is None:
+            view = _render(transcript, ledger.in_force, self._message, self._opened)
         self._in_force, self._seen, self._view = ledger.in_force, len(transcript), view
         self._last = transcript[-1] if len(transcript) else None
         return view
@@ -97,8 +109,25 @@ class Renderer:
         if self._seen <= view.head or transcript[self._seen - 1] is not self._last:
             return None
         in_force = ledger.in_force
-        new = (render_message(message, in_force) for message in transcript[self._seen :])
+        new = (self._message(message, in_force) for message in transcript[self._seen :])
         return replace(view, messages=view.messages.append(*(message for message in new if message is not None)))
+
+    def _message(self, message: Message, in_force: InForce) -> Message | None:
+        """An edited message is the same value as long as its edits are: what is kept with it, such as its encoding and
+        its place in the cache's chain, then outlives the edits of others."""
+        lights = in_force.lights.get(message.id)
+        if lights is None:
+            return message
+        edits = tuple(lights.values())
+        known = self._edited.get(message.id)
+        if known is None or known[0] is not message or known[1] != edits:
+            known = self._edited[message.id] = (message, edits, render_message(message, in_force))
+        return known[2]
+
+    def _opened(self, checkpoint: AnyCheckpoint | None) -> tuple[Message, ...]:
+        if checkpoint is not self._opening[0]:
+            self._opening = (checkpoint, opening_of(checkpoint))
+        return self._opening[1]
 
 
 def head_of(transcript: Transcript) -> int:
