@@ -108,6 +108,10 @@ def test_text_that_fits_comes_back_as_it_was() -> None:
     assert shrink(text, 100) == text
 
 
+def test_nothing_comes_back_as_nothing_however_small_the_limit() -> None:
+    assert "" == shrink("", 0)
+
+
 def test_the_note_says_how_much_there_was_and_how_to_see_it() -> None:
     reduced = shrink("a plain line of words\n" * 999 + "the end", 200)
 

@@ -52,7 +52,7 @@ def reduce_text(text: str, *, limit: int, measure: Measure, recall: str, hint: s
         hint: the call's description, such as `read src/app.py` or `bash pytest -q`.
     """
     tokens = measure(text)
-    if tokens <= limit:
+    if not text or tokens <= limit:
         return text
     plain = clean(text)
     kind, draft = draft_of(plain, hint)
