@@ -125,7 +125,10 @@ class Context:
     def compact(
         self, messages: Sequence[Mapping[str, object]], instructions: str = "", *, now: float | None = None
     ) -> Sending:
-        """Fold everything but the newest messages into a checkpoint, because somebody asked."""
+        """Fold everything but the newest messages into a checkpoint, because somebody asked.
+
+        It clears and trims nothing: before the next call of the model comes `project`, as always, which makes it fit.
+        """
         return self._sending(self.engine.compact(self._follow(messages, now, None), instructions, now))
 
     def recover_overflow(
