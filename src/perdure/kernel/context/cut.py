@@ -80,11 +80,23 @@ def turn_start(messages: Sequence[Message], index: int) -> int | None:
 
 
 def running_loop(messages: Sequence[Message]) -> int:
-    """Where the running loop begins: behind the last user-typed message; the thinking from there on stays whole."""
+    """Where the running loop begins: behind the last user-typed message; the thinking from there on stays whole.
+
+    What is typed right behind tool results does not end it: to the provider both are one turn of the user's, and the
+    thinking that led to those calls is still the latest.
+    """
     for place in range(len(messages) - 1, -1, -1):
-        if messages[place].is_typed:
+        if messages[place].is_typed and not _behind_results(messages, place):
             return place + 1
     return 0
+
+
+def _behind_results(messages: Sequence[Message], place: int) -> bool:
+    while place > 0 and messages[place - 1].role == "user":
+        place -= 1
+        if messages[place].tool_results:
+            return True
+    return False
 
 
 def find_cut(cuts: Cuts, messages: Sequence[Message], start: int, keep: int, size: Callable[[int], int]) -> Cut | None:
