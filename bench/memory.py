@@ -6,6 +6,7 @@ write is on the disk when it is answered, so most of its time is the disk's.
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 from collections.abc import Callable
@@ -37,6 +38,7 @@ def main() -> None:
             f"{FILES} files of about {len(note(dice)):,} bytes, {ROUNDS} calls of each command, in ms (goal: p99 < 5)"
         )
         print(f"{'command':<14}{'p50':>8}{'p99':>8}{'max':>8}")
+        report("(the disk)", [timed(lambda: alone(Path(folder))) for _ in range(ROUNDS)])
         for name, act in acts(tool, dice).items():
             report(name, [timed(lambda number=number, act=act: act(number)) for number in range(ROUNDS)])
     text = "\n".join(note(dice) for _ in range(400))
@@ -66,6 +68,18 @@ def acts(tool: MemoryTool, dice: random.Random) -> dict[str, Callable[[int], Non
         ),
         "delete": lambda number: call(tool, command="delete", path=f"/memories/old/{number}.md"),
     }
+
+
+def alone(folder: Path) -> None:
+    """What the disk takes for one durable write, whoever asks: a small file and its folder's entry."""
+    written = os.open(folder / "new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.write(written, b"x" * 2_500)
+    os.fsync(written)
+    os.close(written)
+    (folder / "new").rename(folder / "old")
+    entry = os.open(folder, os.O_RDONLY)
+    os.fsync(entry)
+    os.close(entry)
 
 
 def note(dice: random.Random) -> str:

@@ -66,7 +66,11 @@ def test_no_update_that_was_acknowledged_is_lost(tmp_path: Path) -> None:
         assert "ready\n" == writer.stdout.readline()
     acknowledged: list[str] = []
     refused = 0
-    told = [writer.communicate("go\n", timeout=SECONDS + 60)[0].split() for writer in writers]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    told = [writer.communicate(timeout=SECONDS + 60)[0].split() for writer in writers]
     for number, (made, turned_away) in enumerate(told):
         acknowledged += [f"w{number}-{made_before}" for made_before in range(int(made))]
         refused += int(turned_away)
