@@ -129,6 +129,19 @@ def test_an_output_that_begins_like_a_placeholder_is_cleared_like_any_other() ->
     assert len(str(sent.messages)) < len(str(given)) * 0.7
 
 
+def test_an_argument_that_is_called_like_the_note_keeps_no_arguments_in_the_view() -> None:
+    use = {"type": "tool_use", "id": "t", "name": "write", "input": {"cleared": "no", "text": LINE * 4_000}}
+    given: list[dict[str, object]] = [
+        {"role": "user", "content": "go on"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "written"}]},
+    ]
+
+    sent = Context("claude-sonnet-4-6", window=20_000).project(given)
+
+    assert [given[0], given[2]] == [sent.messages[0], sent.messages[-1]]
+
+
 def test_without_a_tool_to_recall_with_no_handle_is_offered() -> None:
     context = Context("claude-sonnet-4-6", settings=EARLY)
 

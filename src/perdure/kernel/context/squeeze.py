@@ -111,7 +111,6 @@ def _inputs_and_texts(work: Work, limits: Limits, why: Why) -> Generator[Need, A
         proposal
         for place, shown, original in situation.viewed()
         for use in shown.tool_uses
-        if "cleared" not in use.input
         if (proposal := propose_input(situation, place, original, use)) is not None
     )
     yield from _lighten(work, situation, inputs, "tool_result_microcompact", why)
