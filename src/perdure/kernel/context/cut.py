@@ -85,8 +85,11 @@ def running_loop(messages: Sequence[Message]) -> int:
     What is typed right behind tool results does not end it: to the provider both are one turn of the user's, and the
     thinking that led to those calls is still the latest.
     """
-    for place in range(len(messages) - 1, -1, -1):
-        if messages[place].is_typed and not _behind_results(messages, place):
+    # A loop of thousands of calls is walked before each of them: a slice reads them at once, most not typed.
+    whole = messages[:]
+    for place in range(len(whole) - 1, -1, -1):
+        message = whole[place]
+        if message.provenance == "user" and message.is_typed and not _behind_results(whole, place):
             return place + 1
     return 0
 
