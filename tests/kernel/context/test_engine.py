@@ -15,7 +15,7 @@ from perdure.kernel.context import (
     with_window,
 )
 from perdure.kernel.errors import RevertRefused
-from perdure.kernel.messages import text_of
+from perdure.kernel.messages import Message, Text, text_of
 from perdure.kernel.models import lookup
 from perdure.testing.ports import ScriptedPorts
 from perdure.testing.talk import LINE, Talk, output, play
@@ -242,3 +242,15 @@ def test_a_price_says_what_a_batch_costs_and_when_it_has_paid() -> None:
     assert price.payback is not None
     assert price.cost > 0
     assert price.payback == pytest.approx(price.cost / price.saving)
+
+
+def test_what_is_told_again_under_an_id_of_the_view_is_passed_over() -> None:
+    talk = Talk().typed("go on").rounds(40, 2_000)
+    note = Message(id="note", role="user", content=(Text(text="A skill."),), provenance="harness")
+    ports = ScriptedPorts()
+    ports.after = (talk.transcript[-1], note, note)
+
+    sent = drive(Engine(PROFILE).compact(talk.transcript, "", None), ports)
+
+    opening = sent.view.messages[1 : sent.view.tail]
+    assert ("note",) == tuple(message.id for message in opening)

@@ -189,7 +189,7 @@ def _install(work: Work, limits: Limits, wish: Wish, bid: _Bid) -> Generator[Nee
     room = max(0, _ceiling(limits) - work.usage.upper + bid.freed)
     tail = work.transcript[folding.cut.index :]
     answer = yield Restore(document=bid.document, tail=tail, room=room)
-    after = _within(work, answer.messages if isinstance(answer, Restored) else (), room)
+    after = _within(work, answer.messages if isinstance(answer, Restored) else (), tail, room)
     checkpoint = _checkpoint(work, wish, bid, after)
     edits: list[Edit] = [checkpoint, *_unbound(work, work.situation(limits), folding.cut, checkpoint)]
     price = price_of(
@@ -255,10 +255,15 @@ def _unbound(work: Work, situation: Situation, cut: Cut, checkpoint: Checkpoint)
     return tuple(edit for edit in edits if isinstance(edit, ClearThinking))
 
 
-def _within(work: Work, messages: tuple[Message, ...], room: int) -> tuple[Message, ...]:
-    """As many of the messages, from the first on, as fit."""
+def _within(work: Work, messages: Sequence[Message], tail: Sequence[Message], room: int) -> tuple[Message, ...]:
+    """As many of the messages, from the first on, as fit. One that has the id of another in the view is passed over:
+    once the checkpoint is durable, no view of the session could be made any more."""
     kept: list[Message] = []
+    taken = {message.id for message in (*work.view.messages[: work.view.head], *tail)}
     for message in messages:
+        if not message.id or message.id in taken:
+            continue
+        taken.add(message.id)
         room -= work.gauge.tokens(mass_of(weigh_blocks(message.content), work.profile))
         if room < 0:
             break

@@ -77,7 +77,7 @@ class Restore:
     tail: tuple[Message, ...]
     """What stays verbatim, so that nothing is told twice."""
     room: int
-    """Tokens that are left; what exceeds them is not taken."""
+    """Tokens that are left; what exceeds them is not taken, nor what has no id or that of another message in view."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
