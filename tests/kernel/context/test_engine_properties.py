@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -138,6 +139,8 @@ def begin(world: World) -> Session:
     return Session(world, world.engine(), ScriptedPorts(world.script))
 
 
+# Thousands of whole sessions: minutes, and on a loaded machine more.
+@pytest.mark.timeout(3_600)
 @ENGINE
 @given(transcripts(max_events=12, largest=9_000), st.integers(0, 2**63), st.integers(0, 12))
 def test_every_request_is_valid_fits_extends_the_last_and_is_the_same_after_a_restart(
