@@ -47,12 +47,19 @@ class Folder(AbstractContextManager["Folder"]):
         except FileNotFoundError:
             return None
         except NotADirectoryError as error:
-            found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
-            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+            if self._is_plain(name):
                 return None
             raise refused(error) from error
         except OSError as error:
             raise refused(error) from error
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a plain file of one name stands there; what has gone in the meantime was none."""
+        try:
+            found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except OSError:
+            return False
+        return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
     def make(self, name: str) -> Folder:
         """The folder of that name in it, made where there is none, for its owner alone."""
