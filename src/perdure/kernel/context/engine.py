@@ -158,11 +158,11 @@ class Engine:
         if limits is None:
             work.note("window_unknown")
             return self._result(work)
+        # The estimate was wrong, by how much nobody says: a quarter of the history has to go, whatever it thinks.
+        enough = work.usage.upper - max(1, work.history() // 4)
         wish = Wish(why="overflow", keep=limits.keep_tail, forced=True)
-        if not (yield from fold(work, limits, self.ladder.folds, wish)):
-            # The estimate was wrong and nothing is left to fold: treat the window as if it were this much smaller.
-            tighter = work.usage.upper - max(1, work.history() // 4)
-            limits = replace(limits, threshold=min(limits.threshold, tighter))
+        yield from fold(work, limits, self.ladder.folds, wish)
+        limits = replace(limits, threshold=min(limits.threshold, enough))
         if work.usage.upper > limits.threshold:
             yield from squeeze(work, limits, "overflow")
         return (yield from self._finish(work))

@@ -45,6 +45,10 @@ EMPTY = Mass()
 IMPLAUSIBLE = 5
 """A count that the estimate exceeds by this factor is none of the whole view."""
 
+IMPOSSIBLE = 50_000_000
+"""Tokens that no model reads in one request; the largest windows have two million. A factor would not do for a bound
+from above, since tools and system blocks may be hidden from us."""
+
 
 def mass_of(weight: Weight, profile: ModelProfile) -> Mass:
     """The mass of a weight under a model's prior."""
@@ -151,7 +155,7 @@ class Gauge:
 
     def _counted(self, prompt: int) -> None:
         """The provider counted the view as it stands; of an answer that was broken off some tell nothing, or a rest."""
-        if prompt <= 0 or prompt * IMPLAUSIBLE < self.view.tokens(UNCALIBRATED):
+        if not 0 < prompt < IMPOSSIBLE or prompt * IMPLAUSIBLE < self.view.tokens(UNCALIBRATED):
             return
         if self._sent is not None:
             tokens, mass = self._sent

@@ -53,8 +53,8 @@ def test_an_edit_takes_what_it_saved_from_the_count() -> None:
     assert abs(lightened.tokens_before - saved - lightened.usage.tokens) <= len(lightened.edits)
 
 
-def test_usage_of_nothing_or_of_a_rest_after_a_broken_off_answer_is_no_count() -> None:
-    for broken in (Usage(), Usage(output_tokens=7), Usage(input_tokens=3)):
+def test_usage_of_nothing_or_of_a_rest_or_of_more_than_any_model_reads_is_no_count() -> None:
+    for broken in (Usage(), Usage(output_tokens=7), Usage(input_tokens=3), Usage(input_tokens=10**9)):
         talk = Talk().typed("go on").rounds(20, 9_000).said("I", usage=broken).typed("go on")
         plain = Talk().typed("go on").rounds(20, 9_000).said("I").typed("go on")
 
