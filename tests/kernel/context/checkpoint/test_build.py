@@ -74,6 +74,17 @@ def test_any_number_of_rounds_fits_any_budget_and_invents_no_statement(
     assert document is not None
 
 
+def test_the_line_that_counts_what_is_not_shown_has_its_room_too() -> None:
+    folded = [
+        user("a", "ok"),
+        Message(id="b", role="assistant", provenance="assistant", content=(Text(text="x" * 600),)),
+    ]
+
+    text = render(build(Fold(folded=folded, splits_turn=True), budget=369, measure=len))
+
+    assert len(text) <= 369
+
+
 def test_a_tiny_budget_keeps_the_pins_and_the_current_task() -> None:
     folded = [user(f"u{n}", f"Have a look at number {n} when you find the time, would you?") for n in range(80)]
     folded.append(user("now", "Your task: make the export resumable."))

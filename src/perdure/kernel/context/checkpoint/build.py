@@ -88,8 +88,11 @@ def _with_speech(
         said = choose(speech, ranking, room=room, measure=measure)
         document = replace(rest, said=said, unsaid=unsaid_of(speech, said))
         excess = measure(render(document)) - budget
-        if excess <= 0 or not said:
+        if excess <= 0:
             return document
+        if not said:
+            # Not even the line that counts what is not shown fits: what yields late makes room for it.
+            return _fitted(document, _LATE, budget, measure)
         room = min(room, size_of(said, measure)) - excess
 
 
