@@ -123,10 +123,6 @@ class Gauge:
         """A mass in tokens, as calibrated so far."""
         return mass.tokens(self.calibration)
 
-    def text(self, text_mass: int) -> int:
-        """Thousandths of a token of text, in tokens."""
-        return Mass(text=text_mass).tokens(self.calibration)
-
     def idle(self, now: float | None) -> float | None:
         """Seconds since the last request; None where either time is not known or nothing was sent yet."""
         if now is None or self.last_request is None:
