@@ -136,10 +136,10 @@ def test_an_index_that_may_not_be_opened_has_a_named_error(
 def test_an_index_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     open_archive(None, tmp_path).close()
     with sqlite3.connect(tmp_path / INDEX) as base:
-        base.execute("PRAGMA user_version = 2")
+        base.execute("PRAGMA user_version = 3")
     base.close()
 
-    with pytest.raises(LogTooNew, match="version 2"):
+    with pytest.raises(LogTooNew, match="version 3"):
         open_archive(None, tmp_path)
 
 

@@ -1,7 +1,8 @@
 """The archive of one session: what left its views is kept before it leaves, and recalled exactly.
 
 It knows originals, the log and the index. It must never decide what leaves a view. The order is blob, index,
-acknowledgement; what the log holds already is pointed to and not stored twice.
+acknowledgement; what the log holds already is pointed to and not stored twice. What goes into the index, and what a
+search tells, has passed the guard; what is recalled by its handle is exact.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from perdure.archive.index import Index, Listed, Piece, set_aside
 from perdure.archive.rebuild import originals_in
 from perdure.archive.recalled import Recalled
 from perdure.archive.words import asked, storable
+from perdure.guard import Guard, SecretGuard
 from perdure.kernel.context import Done, Original, Refused
 from perdure.kernel.errors import (
     ArchiveDamaged,
@@ -39,17 +41,22 @@ LINES = 3
 """Lines of each."""
 
 
+GUARD = SecretGuard()
+"""What stands between originals and their index unless the host hands in another."""
+
+
 class Archive:
     """An open archive. May be used from several threads."""
 
-    def __init__(self, folder: Path, log: SessionLog | None) -> None:
+    def __init__(self, folder: Path, log: SessionLog | None, guard: Guard = GUARD) -> None:
         """Open the archive in a folder, or make it; see `open_archive`."""
         self.folder = folder
         self.blobs = Blobs(folder / "blobs")
         self.index = Index(folder / INDEX)
-        self._log = log
+        self._log, self._guard = log, guard
         self.lock = Lock()
         """Held by whoever uses the index."""
+        self._tell_again()
 
     def keep(self, originals: Sequence[Original], now: float) -> Done | Refused:
         """Keep originals, durably when this returns `Done`. The answer to the engine's `Archive`."""
@@ -116,8 +123,8 @@ class Archive:
             return self.index.count()
 
     def text_of(self, piece: Piece) -> str:
-        """The readable text of a piece, as it was indexed."""
-        return readable(self._blocks(piece))
+        """The readable text of a piece, as it is indexed: without secrets."""
+        return self._guard.redact(readable(self._blocks(piece)))
 
     def close(self) -> None:
         """Close it; the log stays open."""
@@ -148,7 +155,7 @@ class Archive:
             handle=original.handle,
             entry=entry,
             message_id=original.message_id,
-            what=storable(original.what),
+            what=storable(self._guard.redact(original.what)),
             tokens=original.tokens,
             time=now,
             folded=folded,
@@ -159,8 +166,21 @@ class Archive:
     def _put(self, piece: Piece, blocks: tuple[Block, ...]) -> int:
         number, new = self.index.piece(piece)
         if new:
-            self.index.tell_words(number, readable(blocks))
+            self.index.tell_words(number, self._guard.redact(readable(blocks)))
         return number
+
+    def _tell_again(self) -> None:
+        """Tell the words that an index of an older version held; a piece that cannot be read is passed over."""
+        untold = self.index.untold()
+        if not untold:
+            return
+        with self.index.writing():
+            for number, piece in untold:
+                try:
+                    text = self.text_of(piece)
+                except (ArchiveDamaged, HandleGone, LogDamaged):
+                    text = ""
+                self.index.tell_words(number, text)
 
     def _light(self, original: Original, entry: int) -> list[tuple[Piece, tuple[Block, ...]]]:
         """Blocks of one message: those of the log where they are in it as they were, else a blob."""
@@ -248,10 +268,11 @@ class Archive:
         return not entry or self._log is None or self._log.on_branch(entry)
 
 
-def open_archive(log: SessionLog | None, folder: Path | None = None) -> Archive:
+def open_archive(log: SessionLog | None, folder: Path | None = None, guard: Guard = GUARD) -> Archive:
     """The archive of a session, beside its log; or, without a log, one of its own in `folder`.
 
-    Where the index of a session is missing or damaged, it is made anew from the log.
+    The guard keeps secrets out of the search index and of what a search tells. Where the index of a session is missing
+    or damaged, it is made anew from the log.
 
     Raises:
         ArchiveDamaged: the index is damaged, and there is no log to make it from.
@@ -262,14 +283,14 @@ def open_archive(log: SessionLog | None, folder: Path | None = None) -> Archive:
             raise ArchiveDamaged("an archive needs a session log or a folder")
         folder = folder_of(log.path)
     if log is None:
-        return Archive(folder, None)
+        return Archive(folder, None, guard)
     try:
-        archive = Archive(folder, log)
+        archive = Archive(folder, log, guard)
         if archive.count() or not any(row.kind == KINDS[Edited] for row in log.branch()):
             return archive
     except ArchiveDamaged:
         set_aside(folder / INDEX)
-        archive = Archive(folder, log)
+        archive = Archive(folder, log, guard)
     originals = originals_in(log)
     answer = archive.keep(originals, log.header.created) if originals else Done()
     if isinstance(answer, Refused):

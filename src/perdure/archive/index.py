@@ -11,13 +11,14 @@ import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from perdure.archive.words import asked, indexed, query
 from perdure.kernel.errors import ArchiveDamaged, DiskError, DiskFull, DiskRefused, LogTooNew
 from perdure.log.durable import disk_error, make_folder
 
-VERSION = 1
+VERSION = 2
 
 NEWEST = 500
 """Pieces among which the best are chosen: the newest that have the words. It bounds the time of a search."""
@@ -32,6 +33,7 @@ CREATE TABLE IF NOT EXISTS pieces (
     entry INTEGER NOT NULL,
     blocks TEXT NOT NULL,
     blob TEXT NOT NULL,
+    told TEXT NOT NULL DEFAULT '',
     UNIQUE (message_id, entry, blocks, blob)
 );
 CREATE TABLE IF NOT EXISTS originals (
@@ -54,6 +56,12 @@ CREATE TABLE IF NOT EXISTS held (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS held_by_piece ON held (piece);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (text, content='', detail=none);
+"""
+
+# Version 1 kept words as they were, secrets too. They go; the archive tells them again.
+_FROM_VERSION_1 = """
+DROP TABLE IF EXISTS words;
+ALTER TABLE pieces ADD COLUMN told TEXT NOT NULL DEFAULT '';
 """
 
 _ORIGINALS = "SELECT id, handle, entry, message_id, what, tokens, time, folded, gone FROM originals "
@@ -149,8 +157,14 @@ class Index:
         return made.lastrowid or 0, True
 
     def tell_words(self, piece: int, text: str) -> None:
-        """Make a piece findable by its words."""
-        self._base.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (piece, indexed(text)))
+        """Make a piece findable by its words. They are kept as they are told: a guard has been over them."""
+        words = indexed(text)
+        self._base.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (piece, words))
+        self._base.execute("UPDATE pieces SET told = ? WHERE id = ?", (_hash(words), piece))
+
+    def untold(self) -> list[tuple[int, Piece]]:
+        """Pieces whose words an older version kept, and this one has forgotten."""
+        return self._pieces("WHERE told = ''")
 
     def put(self, original: Listed, pieces: Sequence[int]) -> None:
         """Put an original in; its number is given by the index."""
@@ -230,9 +244,13 @@ class Index:
         return [piece for piece in pieces if not self._number("SELECT count(*) FROM held WHERE piece = ?", piece)]
 
     def drop(self, piece: int, text: str) -> None:
-        """Take a piece out, with its words. Without its text they stay, and lead nowhere: a search passes over them."""
-        if text:
-            self._base.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (piece, indexed(text)))
+        """Take a piece out, with its words. Without the text that was told they stay, and lead nowhere: a search passes
+        over them."""
+        words = indexed(text)
+        told = self._base.execute("SELECT told FROM pieces WHERE id = ?", (piece,)).fetchone()
+        # A guard that has learned more since would make another text of it, and the wrong words would be taken out.
+        if told is not None and told[0] == _hash(words):
+            self._base.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (piece, words))
         self._base.execute("DELETE FROM pieces WHERE id = ?", (piece,))
 
     def blobs(self) -> set[str]:
@@ -252,6 +270,8 @@ class Index:
         self._base.execute("PRAGMA journal_mode = WAL")
         # Each commit is synced: what is acknowledged survives a power cut.
         self._base.execute("PRAGMA synchronous = FULL")
+        if version == 1:
+            self._base.executescript(_FROM_VERSION_1)
         if version < VERSION:
             self._base.executescript(_SCHEMA)
             self._base.execute(f"PRAGMA user_version = {VERSION}")
@@ -293,6 +313,10 @@ class Index:
             yield
         except sqlite3.Error as error:
             raise _error_of(self.path, error) from error
+
+
+def _hash(words: str) -> str:
+    return sha256(words.encode()).hexdigest()
 
 
 def set_aside(path: Path) -> None:
