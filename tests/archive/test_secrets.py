@@ -89,3 +89,13 @@ def test_a_guard_that_learned_more_takes_no_wrong_words_out(tmp_path: Path) -> N
 
         assert ["h2"] == [hit.handle for hit in archive.search("needle")]
         assert () == archive.search("deployment")
+
+
+def test_no_line_of_a_private_key_is_told(tmp_path: Path) -> None:
+    body = "\n".join(f"MIIEvQ{number:02}needle" + "aB3xQ9zL" * 6 for number in range(40))
+    text = f"the needle thread\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\n"
+    with open_archive(None, tmp_path) as archive:
+        archive.keep([original(text)], NOW)
+        (hit,) = archive.search("needle")
+
+        assert ["the needle thread", "[secret]", "[secret]"] == [line.text for line in hit.lines]

@@ -14,6 +14,7 @@ import pytest
 
 from perdure.kernel.errors import MemoryFault, StoreUnreachable
 from perdure.memory import FileStore, Principal, parse_path
+from perdure.memory.store import version_of
 from perdure.testing.memory_store import CAPS, MEMORY_STORE_CONTRACTS, Contract
 
 ANA = Principal(tenant="acme", user="ana")
@@ -173,6 +174,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from perdure.memory import FileStore, Principal, parse_path
+from perdure.memory.store import version_of
 
 store = FileStore(root=Path(sys.argv[1]))
 ana = Principal(tenant="acme", user="ana")
@@ -238,3 +240,24 @@ def test_a_write_that_takes_only_part_goes_on(tmp_path: Path, monkeypatch: pytes
     found = store.read(ANA, NOTES)
     assert found is not None
     assert "a longer text" == found.text
+
+
+def test_a_file_that_is_replaced_while_it_is_opened_is_read_as_it_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FileStore(root=tmp_path)
+    store.write(ANA, NOTES, "old", expected=None)
+    real, looked = os.fstat, 0
+
+    def replaced_first(descriptor: int) -> os.stat_result:
+        nonlocal looked
+        looked += 1
+        if looked == 1:
+            store.write(ANA, NOTES, "new", expected=version_of("old"))
+        return real(descriptor)
+
+    monkeypatch.setattr(os, "fstat", replaced_first)
+    found = store.read(ANA, NOTES)
+
+    assert found is not None
+    assert "new" == found.text

@@ -8,11 +8,12 @@ search tells, has passed the guard; what is recalled by its handle is exact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
 from perdure.archive.blobs import Blobs
-from perdure.archive.find import Hit, lines_with
+from perdure.archive.find import LONGEST_LINE, Hit, Line, lines_with
 from perdure.archive.index import Index, Listed, Piece, set_aside
 from perdure.archive.rebuild import originals_in
 from perdure.archive.recalled import Recalled
@@ -39,6 +40,12 @@ HITS = 8
 
 LINES = 3
 """Lines of each."""
+
+AROUND = 60
+"""Lines before and behind a line that the guard looks at as well: a private key of 4,096 bits has 52."""
+
+WIDTH = 2 * LONGEST_LINE
+"""Characters of a line that it looks at, so that none is cut within what is shown."""
 
 
 GUARD = SecretGuard()
@@ -230,8 +237,20 @@ class Archive:
             handle=holder.handle if holder is not None and own else piece.message_id,
             message_id=piece.message_id,
             what=holder.what if holder is not None and own else f"message {piece.message_id}",
-            lines=lines_with(self.text_of(piece), words, LINES),
+            lines=self._told(readable(self._blocks(piece)), words),
         )
+
+    def _told(self, text: str, words: Sequence[str]) -> tuple[Line, ...]:
+        """The lines with the words, without secrets, also without those that go over several lines."""
+        rows = text.split("\n")
+        told: list[Line] = []
+        for line in lines_with(text, words, LINES):
+            place = line.number - 1
+            around = "\n".join(row[:WIDTH] for row in rows[max(0, place - AROUND) : place + AROUND + 1])
+            shown = self._guard.redact(rows[place][:WIDTH])[:LONGEST_LINE]
+            stands = shown in self._guard.redact(around)
+            told.append(replace(line, text=shown if stands else "[secret]"))
+        return tuple(told)
 
     def _blocks(self, piece: Piece) -> tuple[Block, ...]:
         if piece.blob and piece.blocks:

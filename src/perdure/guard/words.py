@@ -87,8 +87,10 @@ BEFORE = 100
 REACH = 2_400
 """Characters behind one: the longest header that a server takes whole is not much longer."""
 
+_HEADERS = ("authorization", "api-key", "x-auth-token", "private-token")
+
 ANNOUNCED: tuple[Announced, ...] = (
-    Announced(kind="authorization", needles=("authorization", "x-api-key", "token"), pattern=_HEADER, bits=3.0),
+    Announced(kind="authorization", needles=_HEADERS, pattern=_HEADER, bits=3.0),
     Announced(kind="authorization", needles=("bearer",), pattern=_BEARER, bits=3.0),
     Announced(kind="connection string", needles=("://",), pattern=_LOGIN, bits=1.5),
     Announced(kind="password", needles=(" password ",), pattern=_NETRC, bits=2.5),
@@ -143,7 +145,8 @@ def _named(searched: str, text: str) -> Iterator[Finding]:
             match = way.pattern.match(text, name.end())
             if match is not None:
                 yield from _finding(way, match, name.group())
-        if _IS_FLAG.search(text, max(0, name.start() - 40), name.start()):
+        before = max(0, name.start() - 40)
+        if text.find("-", before, name.start()) >= 0 and _IS_FLAG.search(text, before, name.start()):
             match = _FLAG.match(text, name.end())
             if match is not None:
                 yield from _finding(FLAG, match, name.group())

@@ -20,6 +20,10 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """A FIFO or a device opens without waiting, and is then refused."""
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
+REPLACED = 100
+"""How often a file is opened again that was replaced between opening and looking. Each time means that a write was made
+durable in an instant, so that more than twice in a row is hardly ever seen."""
+
 _STRANGE = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.EISDIR}
 """What the system answers for a link or a device where a file or a folder should be."""
 
@@ -59,7 +63,8 @@ class Folder(AbstractContextManager["Folder"]):
             found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except OSError:
             return False
-        return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        # None: it was replaced while it was looked at.
+        return stat.S_ISREG(found.st_mode) and found.st_nlink <= 1
 
     def make(self, name: str) -> Folder:
         """The folder of that name in it, made where there is none, for its owner alone."""
@@ -95,23 +100,25 @@ class Folder(AbstractContextManager["Folder"]):
         Raises:
             StoreUnreachable: there is no plain file, or one that another name shares.
         """
-        try:
-            descriptor = os.open(name, READ, dir_fd=self.descriptor)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise refused(error) from error
-        try:
-            check_plain(descriptor)
-            return b"".join(_chunks(descriptor, limit))
-        except OSError as error:
-            raise refused(error) from error
-        finally:
-            os.close(descriptor)
+        for _ in range(REPLACED):
+            try:
+                descriptor = os.open(name, READ, dir_fd=self.descriptor)
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise refused(error) from error
+            try:
+                if is_named(descriptor):
+                    return b"".join(_chunks(descriptor, limit))
+            except OSError as error:
+                raise refused(error) from error
+            finally:
+                os.close(descriptor)
+        raise StoreUnreachable("the file was replaced again and again while it was read: try again")
 
 
-def check_plain(descriptor: int) -> None:
-    """Let an open file pass that is plain and has one name.
+def is_named(descriptor: int) -> bool:
+    """Whether an open plain file still has its one name; without any, another took its place since it was opened.
 
     Raises:
         StoreUnreachable: it is a device, a pipe or the like, or a second name of some other file.
@@ -121,8 +128,9 @@ def check_plain(descriptor: int) -> None:
         raise StoreUnreachable(
             "what stands there is no plain file; the memory store has not made it and leaves it alone"
         )
-    if found.st_nlink != 1:
+    if found.st_nlink > 1:
         raise StoreUnreachable("the file has a second name outside of this path; the memory store leaves it alone")
+    return found.st_nlink == 1
 
 
 def descend(root: Folder, names: Iterable[str], stack: ExitStack) -> Folder | None:

@@ -218,8 +218,9 @@ class FileStore:
                 if folder is None:
                     return
                 kind = folder.kind(name)
-                twins = [other for other in folder.names() if other != name and fold(other) == fold(name)]
-                if twins or (kind is not None and (place == len(path.names) or not stat.S_ISDIR(kind))):
+                if has_twin(folder, name) or (
+                    kind is not None and (place == len(path.names) or not stat.S_ISDIR(kind))
+                ):
                     raise taken(MemoryPath(names=path.names[:place]))
                 below = folder.folder(name) if kind is not None else None
                 folder = stack.enter_context(below) if below else None
@@ -236,6 +237,12 @@ class FileStore:
         left: dict[MemoryPath, Provenance] = {place: mark for place, mark in marks.items() if not place.inside(path)}
         if left != marks:
             write_marks(home, left)
+
+
+def has_twin(folder: Folder, name: str) -> bool:
+    """Whether a folder holds a name that differs from this one in case alone."""
+    folded = fold(name)
+    return any(other != name and fold(other) == folded for other in folder.names())
 
 
 def walk(folder: Folder, path: MemoryPath) -> Iterator[Entry]:

@@ -86,6 +86,8 @@ def parse_path(text: object) -> MemoryPath:
 
 def fold(name: str) -> str:
     """A name as a file system sees it that tells neither case nor composed letters apart."""
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
