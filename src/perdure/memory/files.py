@@ -213,7 +213,7 @@ class FileStore:
     def _check_free(self, home: Folder, path: MemoryPath) -> None:
         """Nothing stands at the path, and no name on its way differs from one that is there in case alone."""
         with ExitStack() as stack:
-            folder = descend(home, (MEMORIES,), stack)
+            folder: Folder | None = descend(home, (MEMORIES,), stack)
             for place, name in enumerate(path.names, start=1):
                 if folder is None:
                     return
