@@ -1,47 +1,108 @@
-"""The entry point: subcommands, errors and exit codes.
+"""The entry point: commands, errors and exit codes.
 
-It knows which subcommand is meant. It must never know what a subcommand does. Exit codes: 0 done, 1 done with findings,
-2 called or fed wrongly, 130 interrupted.
+It knows which command is meant and where it lives. It must never know what a command does. Exit codes: 0 done, 1 done
+with findings, 2 called or fed wrongly, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from perdure import __version__
-from perdure.cli import demo, gc, memory, recall, replay
+from perdure.guard.plain import one_line
 from perdure.kernel.errors import PerdureError
 
-DESCRIPTION = "Perdure keeps a coding agent's context cheap, valid and whole for as long as the work lasts."
+DESCRIPTION = """\
+Perdure is a coding agent that keeps its context cheap, valid and whole for as long as the work lasts.
+Without a command it opens a session in this folder; with -p it does one task and ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, before anything of it is loaded: each brings libraries that the others do not need."""
+
+    module: str
+    says: str
+    extra: str = ""
+    """The extra of the package that has what it needs beyond the standard library."""
+    add: str = "add"
+    """The function of the module that adds it."""
+
+
+COMMANDS: Mapping[str, Command] = {
+    "demo": Command("perdure.cli.demo", "see Perdure at work; no key, no network", "testing"),
+    "doctor": Command("perdure.cli.agent.doctor", "whether everything is there, and the next step", "agent"),
+    "config": Command("perdure.cli.agent.config", "show and change settings", "agent"),
+    "trust": Command("perdure.cli.agent.config", "let a project's settings run programs", "agent", "add_trust"),
+    "memory": Command("perdure.cli.memory", "look after what is remembered across sessions"),
+    "recall": Command("perdure.cli.recall", "bring back what left a session's context"),
+    "gc": Command("perdure.cli.gc", "free what no session needs any more"),
+    "replay": Command("perdure.cli.replay", "recorded sessions under a policy: what they cost, what would leave"),
+}
+"""In the order of `--help`."""
+
+DEFAULT = Command("perdure.cli.agent.main", "", "agent")
+"""What runs where no command is named."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        options = _parsed(given)
         return int(options.run(options))
     except PerdureError as error:
         print(f"perdure: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # The reader of our output has gone; there is nobody left to tell.
-        sys.stderr.close()
+        # The reader has gone. What is buffered still has to go somewhere, or the interpreter complains at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         print("perdure: interrupted", file=sys.stderr)
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="perdure", description=DESCRIPTION)
+def _parsed(given: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="perdure", description=DESCRIPTION, epilog=_list(), formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--version", action="version", version=f"perdure {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    replay.add(commands)
-    demo.add(commands)
-    memory.add(commands)
-    recall.add(commands)
-    gc.add(commands)
-    return parser
+    name = given[0] if given else ""
+    if name in COMMANDS:
+        commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        _load(name, COMMANDS[name], commands)
+        return parser.parse_args(given)
+    _load("perdure", DEFAULT, parser)
+    return parser.parse_args(given)
+
+
+def _list() -> str:
+    lines = [f"  {name:<10}{command.says}" for name, command in COMMANDS.items()]
+    return "\n".join(["commands (each has --help):", *lines])
+
+
+def _load(name: str, command: Command, parser: object) -> None:
+    """Load a command's module and have it add its options.
+
+    Raises:
+        SystemExit: a library is missing that the command needs; the message names the extra.
+    """
+    try:
+        # Loaded by name, and only the one that is meant: together they would take longer to load than most take to run.
+        module = importlib.import_module(command.module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "perdure":
+            raise
+        wanted = f"perdure[{command.extra}]" if command.extra else "perdure"
+        print(
+            f"perdure: `{name}` needs {one_line(error.name)}, which is not installed; pip install '{wanted}'",
+            file=sys.stderr,
+        )
+        raise SystemExit(2) from error
+    getattr(module, command.add)(parser)

@@ -2,10 +2,12 @@
 
     PerdureError
     ├── UserError                 what was handed in is wrong; the message says what to change
+    │   ├── CallRefused           a call of the gateway that is not carried out; it says with which status
     │   ├── InvalidJson           bytes or values that are no JSON
     │   ├── InvalidMessage        a message, block or request of a shape that no codec knows
     │   ├── InvalidProfile        a declared model profile that cannot be used
     │   ├── InvalidSetting        an option of the engine that is out of its range or unknown
+    │   ├── NoModel               no model can be asked; the message says how to set one up
     │   ├── UnknownFormat         a file that no reader knows
     │   └── UnreadableFile        a file that cannot be opened, or not to its end
     ├── MemoryFault               what is kept across sessions was not read or written
@@ -39,6 +41,7 @@ from __future__ import annotations
 
 __all__ = [
     "ArchiveDamaged",
+    "CallRefused",
     "ContextError",
     "DiskError",
     "DiskFull",
@@ -58,6 +61,7 @@ __all__ = [
     "MemoryNotFound",
     "MemoryPathRefused",
     "MemoryTaken",
+    "NoModel",
     "NoPrincipal",
     "Overflow",
     "PerdureError",
@@ -79,6 +83,17 @@ class UserError(PerdureError):
     """What was handed in is wrong; the message says what to change."""
 
 
+class CallRefused(UserError):
+    """A call of the gateway that is not carried out; the message goes to the client."""
+
+    def __init__(self, message: str, *, status: int = 400, code: str = "") -> None:
+        self.status = status
+        """HTTP status of the answer."""
+        self.code = code
+        """A documented error code, where there is one."""
+        super().__init__(message)
+
+
 class InvalidJson(UserError):
     """Bytes or values that are no JSON: the message names the place."""
 
@@ -93,6 +108,10 @@ class InvalidProfile(UserError):
 
 class InvalidSetting(UserError):
     """An option of the engine that is unknown or out of its range."""
+
+
+class NoModel(UserError):
+    """No model can be asked, or not the one that is wanted; the message says how to set one up."""
 
 
 class UnknownFormat(UserError):

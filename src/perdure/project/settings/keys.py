@@ -53,9 +53,7 @@ KEYS: tuple[Key, ...] = (
         "dialect", Choice(("anthropic", "responses", "chat")), None, "what base_url speaks; unset: chat", guarded=True
     ),
     _key("key_variable", Words(), None, "the environment variable that holds the key for base_url", guarded=True),
-    _key(
-        "window", Number(least=1_000), None, "tokens of the model's window, where neither Perdure nor the server knows"
-    ),
+    _key("window", Number(least=1_000), None, "tokens of the model's window, where none is known or less is wanted"),
     _key("effort", Choice(("low", "medium", "high")), None, "how long the model thinks, where it can be told"),
     _key("answer_tokens", Number(least=256), 32_000, "tokens that one answer may have"),
     _key("context.preset", Choice(PRESETS), "balanced", "how early the context is cleared and folded"),
@@ -123,5 +121,7 @@ def key_named(name: str) -> Key | None:
 def nearest(name: str) -> str | None:
     """The name that was probably meant."""
     last = {key.name.rpartition(".")[2]: key.name for key in KEYS}
-    close = difflib.get_close_matches(name, [*_BY_NAME, *last], n=1, cutoff=0.6)
-    return last.get(close[0], close[0]) if close else None
+    for known in (_BY_NAME, last):
+        if close := difflib.get_close_matches(name, known, n=1, cutoff=0.7):
+            return last.get(close[0], close[0])
+    return None

@@ -173,10 +173,7 @@ class Texts:
     def parse(self, text: str) -> tuple[str, ...]:
         """See `Kind`."""
         if text.lstrip().startswith("["):
-            try:
-                return self.check(decode_json(text))
-            except InvalidJson:
-                raise WrongValue('a list of texts, such as ["one", "two"]') from None
+            return self.check(_json(text, self.words))
         return tuple(part.strip() for part in text.split(";") if part.strip())
 
 
@@ -196,7 +193,7 @@ class Tables:
 
     def parse(self, text: str) -> tuple[Table, ...]:
         """See `Kind`."""
-        raise WrongValue(f"no line of text, but a table in a settings file ({len(text)} characters given)")
+        return self.check(_json(text, self.words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,4 +212,11 @@ class Named:
 
     def parse(self, text: str) -> Mapping[str, Table]:
         """See `Kind`."""
-        raise WrongValue(f"no line of text, but a table in a settings file ({len(text)} characters given)")
+        return self.check(_json(text, self.words))
+
+
+def _json(text: str, words: str) -> object:
+    try:
+        return decode_json(text)
+    except InvalidJson:
+        raise WrongValue(f"{words}, as JSON") from None

@@ -16,7 +16,7 @@ from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import read_file
 from perdure.kernel.errors import InvalidSetting
 from perdure.project.settings.keys import KEYS, key_named, nearest
-from perdure.project.settings.kinds import Named, Tables, Value, WrongValue
+from perdure.project.settings.kinds import Value, WrongValue
 
 LIMIT = 256_000
 """Bytes of a settings file; one that a person writes has a hundredth of it."""
@@ -69,7 +69,7 @@ def from_environment(environment: Mapping[str, str]) -> Layer:
     values: dict[str, Value] = {}
     for key in KEYS:
         text = environment.get(key.variable)
-        if text is None or isinstance(key.kind, Tables | Named):
+        if text is None:
             continue
         try:
             values[key.name] = key.kind.parse(text)
