@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from itertools import count
 
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
@@ -37,14 +36,12 @@ class Told:
         self.spans_kept, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
         tracers = TracerProvider(shutdown_on_exit=False)
         tracers.add_span_processor(SimpleSpanProcessor(self.spans_kept))
-        ticks = count(1)
         self.telemetry = Telemetry(
             provider="anthropic",
             agent="reviewer",
             conversation="s1",
             tracers=tracers,
             meters=MeterProvider((self.reader,), shutdown_on_exit=False),
-            clock=lambda: float(next(ticks)),
         )
 
     def spans(self) -> Sequence[ReadableSpan]:

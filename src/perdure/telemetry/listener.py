@@ -9,7 +9,7 @@ it. Who configured no SDK has tracers and meters that do nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -42,7 +42,7 @@ class Open:
 
     span: Span
     since: float
-    """Seconds by the clock."""
+    """Seconds, by a clock that only grows."""
     told: dict[str, Value]
     """What its histograms say of it, too."""
     waits: bool = True
@@ -67,7 +67,6 @@ class Telemetry:
         tracers: TracerProvider | None = None,
         meters: MeterProvider | None = None,
         parent: Context | None = None,
-        clock: Callable[[], float] = perf_counter,
     ) -> None:
         """A listener.
 
@@ -78,12 +77,11 @@ class Telemetry:
             tracers: Where spans go; None: as the host has configured.
             meters: Where metrics go; None: as the host has configured.
             parent: What the run is a part of, such as the call of a tool; None: what is current when it starts.
-            clock: Seconds that only grow, for durations.
         """
         self._provider, self._agent, self._conversation = provider, agent, conversation
         self._tracer: Tracer = get_tracer(names.SCOPE, tracer_provider=tracers)
         self._metrics = Metrics(get_meter(names.SCOPE, meter_provider=meters))
-        self._parent, self._clock = parent, clock
+        self._parent = parent
         self._model = ""
         self._run: Open | None = None
         self._call: Open | None = None
@@ -141,14 +139,14 @@ class Telemetry:
     def _open(self, name: str, kind: SpanKind, told: dict[str, Value], more: Mapping[str, Value]) -> Open:
         inside = set_span_in_context(self._run.span) if self._run is not None else self._parent
         span = self._tracer.start_span(name, context=inside, kind=kind, attributes={**told, **more})
-        return Open(span=span, since=self._clock(), told=told)
+        return Open(span=span, since=perf_counter(), told=told)
 
     def _first_chunk(self) -> None:
         call = self._call
         if call is None or not call.waits:
             return
         call.waits = False
-        waited = self._clock() - call.since
+        waited = perf_counter() - call.since
         call.span.set_attribute(names.FIRST_CHUNK, waited)
         self._metrics.first_chunk.record(waited, call.told)
 
@@ -244,7 +242,7 @@ class Telemetry:
         self._close(run, self._metrics.runs)
 
     def _close(self, open_: Open, histogram: Histogram) -> None:
-        histogram.record(self._clock() - open_.since, open_.told)
+        histogram.record(perf_counter() - open_.since, open_.told)
         open_.span.end()
 
 
