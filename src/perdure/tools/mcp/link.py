@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -54,7 +55,7 @@ class Link:
         """It was reached once, or could not be."""
         self._pace, self._changed = pace, changed
         self._connection: Connection | None = None
-        self._ready, self._wanted, self._stir = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._tried, self._wanted, self._stir = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._closing = self._stale = self._lost = False
 
     def close(self) -> None:
@@ -72,8 +73,10 @@ class Link:
                 failures = 0
             # A server, its process and the SDK between us raise whatever they like.
             except Exception as error:  # noqa: BLE001
-                failures = 1 if self.state == "ready" else failures + 1
                 self.problem = self._told(error)
+                failures = 1 if self.state == "ready" else failures + 1
+                if self.state != "ready":
+                    self._tried.set()
             self._gone(failures)
             if not self._closing:
                 await self._pause(failures)
@@ -118,7 +121,7 @@ class Link:
             await self._read(connection)
             bound.reschedule(None)
             self._connection, self.state, self.problem = connection, "ready", ""
-            self._ready.set()
+            self._tried.set()
             self.settled.set()
             self._changed()
             while not (self._closing or self._lost):
@@ -135,13 +138,13 @@ class Link:
         self.instructions = instructions_of(connection.instructions)
 
     async def _reached(self) -> Connection:
+        """The connection; where there is none, the outcome of the next try is waited for."""
         if self._connection is None and not self._closing:
+            self._tried.clear()
             self._wanted.set()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._pace.connect):
-                    await self._ready.wait()
-            except TimeoutError:
-                pass
+                    await self._tried.wait()
         if self._connection is None:
             why = f": {self.problem}" if self.problem else ""
             raise ToolFailed(
@@ -154,16 +157,13 @@ class Link:
         wait = None
         if failures <= self._pace.tries:
             wait = min(self._pace.longest, self._pace.first * 2 ** max(0, failures - 1))
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 await self._wanted.wait()
-        except TimeoutError:
-            pass
         self._wanted.clear()
 
     def _gone(self, failures: int) -> None:
         self._connection = None
-        self._ready.clear()
         self.state = "resting" if failures > self._pace.tries else "lost"
         self.settled.set()
         self._changed()
@@ -176,7 +176,6 @@ class Link:
         """The connection is no longer any good."""
         self._lost = True
         self._connection = None
-        self._ready.clear()
         self._stir.set()
 
     def _told(self, error: BaseException) -> str:

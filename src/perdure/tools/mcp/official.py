@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -134,8 +134,36 @@ async def _watch(client: Client, notice: Notice) -> None:
 @asynccontextmanager
 async def _http(server: HttpServer) -> AsyncGenerator[httpx2.AsyncClient]:
     timeout = httpx2.Timeout(REACH, read=server.seconds + REACH)
-    async with httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout) as client:
+    hooks = {"response": [_bound]}
+    async with httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout, event_hooks=hooks) as client:
         yield client
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Events have a bound of their own in the SDK; a body that is read whole has it here."""
+    if "text/event-stream" not in response.headers.get("content-type", "") and isinstance(
+        response.stream, httpx2.AsyncByteStream
+    ):
+        response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that breaks off where it is too long."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        room = LINE
+        async for chunk in self._stream:
+            room -= len(chunk)
+            if room < 0:
+                raise httpx2.StreamError(f"the answer is longer than {LINE:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        await self._stream.aclose()
 
 
 def _plain(text: str) -> JsonObject:

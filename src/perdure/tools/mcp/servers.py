@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from perdure.kernel.agent import AgentTool
@@ -107,12 +107,10 @@ class Servers:
 
     async def settled(self, seconds: float) -> None:
         """Wait until each server was reached or could not be, and not longer than this."""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 for link in self._links.values():
                     await link.settled.wait()
-        except TimeoutError:
-            return
 
     async def run(self) -> None:
         """Reach the servers and keep them until `close`. Ends within a bound, and leaves no process behind."""

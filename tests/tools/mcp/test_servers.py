@@ -1,0 +1,341 @@
+"""Servers come late, go, come back and lie; a session is never delayed and its tools only grow."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from perdure.kernel.messages import Json, JsonObject, ToolReference, text_of
+from perdure.tools.actions import CallServer, Harmless
+from perdure.tools.failed import ToolFailed
+from perdure.tools.mcp import (
+    CALL,
+    SEARCH,
+    Connect,
+    Connection,
+    Notice,
+    Pace,
+    Server,
+    ServerGone,
+    Servers,
+    StdioServer,
+    offered,
+    serving,
+)
+from perdure.tools.mcp.described import remotes_of
+
+T = TypeVar("T")
+QUICK = Pace(connect=5.0, first=0.001, longest=0.002)
+SERVER = StdioServer(name="shop", command="shop", cwd=Path("/"), seconds=5.0, secrets=("sesame",))
+
+
+def tool(name: str, description: str = "") -> JsonObject:
+    return {"name": name, "description": description, "inputSchema": {"type": "object"}}
+
+
+@dataclass
+class Shop:
+    """A server of which a test decides everything."""
+
+    listed: list[JsonObject] = field(default_factory=lambda: [tool("price", "The price of a tea.")])
+    answer: Callable[[str, JsonObject], Awaitable[JsonObject]] | None = None
+    refuses: int = 0
+    """How often it cannot be reached at first."""
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    reached: int = 0
+    left: int = 0
+    notice: Notice | None = None
+
+    instructions: str = "Sells tea."
+
+    async def tools(self) -> Sequence[JsonObject]:
+        return self.listed
+
+    async def call(self, name: str, arguments: JsonObject) -> JsonObject:
+        if self.answer is not None:
+            return await self.answer(name, arguments)
+        return {"content": [{"type": "text", "text": f"{name} {arguments.get('tea', '')}".strip()}]}
+
+    @asynccontextmanager
+    async def connect(self, server: Server, notice: Notice) -> AsyncGenerator[Connection]:
+        self.reached += 1
+        if self.reached <= self.refuses:
+            raise OSError(f"no way in for sesame at {server.name}")
+        await self.open.wait()
+        self.notice = notice
+        try:
+            yield self
+        finally:
+            self.left += 1
+
+
+def servers_over(shop: Shop, pace: Pace = QUICK, server: Server = SERVER) -> Servers:
+    return Servers([server], lambda: shop.connect, pace)
+
+
+def played(act: Callable[[], Coroutine[None, None, T]]) -> T:
+    return asyncio.run(act())
+
+
+def with_shop(shop: Shop, act: Callable[[Servers], Coroutine[None, None, T]], *, server: Server = SERVER) -> T:
+    """Do something with a server that is reached."""
+
+    async def go() -> T:
+        shop.open.set()
+        async with serving(servers_over(shop, server=server)) as servers:
+            await servers.settled(5)
+            return await act(servers)
+
+    return played(go)
+
+
+async def use(servers: Servers, name: str, arguments: Json) -> str:
+    """What the model reads of a call, or `Error:` and why not."""
+    try:
+        result = await run(servers, CALL, {"tool": name, "arguments": arguments})
+    except ToolFailed as error:
+        return f"Error: {error}"
+    return result
+
+
+async def search(servers: Servers, query: str) -> str:
+    try:
+        return await run(servers, SEARCH, {"query": query})
+    except ToolFailed as error:
+        return f"Error: {error}"
+
+
+async def run(servers: Servers, name: str, given: JsonObject) -> str:
+    (each,) = [each for each in offered(servers) if each.tool.definition.name == name]
+    result = each.tool.run(given)
+    blocks = result if isinstance(result, str | tuple) else await result
+    return blocks if isinstance(blocks, str) else text_of(blocks)
+
+
+async def changed(servers: Servers, until: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not until():
+            await servers.changed.wait()
+            servers.changed.clear()
+
+
+def test_a_session_begins_while_its_servers_are_still_on_their_way() -> None:
+    async def go() -> tuple[int, tuple[str, ...], list[str]]:
+        shop = Shop()
+        async with serving(servers_over(shop)) as servers:
+            early = len(servers.remotes), servers.starting
+            shop.open.set()
+            await changed(servers, lambda: bool(servers.remotes))
+            return *early, [each.definition.name for each in servers.remotes]
+
+    assert (0, ("shop",), ["mcp__shop__price"]) == played(go)
+
+
+def test_a_search_waits_for_a_server_that_is_on_its_way() -> None:
+    async def go() -> str:
+        shop = Shop()
+        async with serving(servers_over(shop)) as servers, asyncio.TaskGroup() as group:
+            asked = group.create_task(search(servers, "tea price"))
+            group.create_task(asyncio.to_thread(lambda: None)).add_done_callback(lambda _: shop.open.set())
+            return await asked
+
+    assert played(go).startswith("mcp__shop__price: [of the MCP server shop] The price of a tea.\nArguments")
+
+
+def test_a_tool_that_a_search_found_can_be_called() -> None:
+    assert "price Assam" == with_shop(Shop(), lambda servers: use(servers, "mcp__shop__price", {"tea": "Assam"}))
+
+
+def test_arguments_that_a_model_wrote_as_text_are_read() -> None:
+    assert "price Oolong" == with_shop(Shop(), lambda servers: use(servers, "mcp__shop__price", '{"tea": "Oolong"}'))
+
+
+def test_tools_only_grow_and_keep_their_place_and_words() -> None:
+    shop = Shop(listed=[tool("b", "first"), tool("z")])
+
+    async def act(servers: Servers) -> list[str]:
+        assert shop.notice is not None
+        shop.listed = [tool("a"), tool("b", "another"), tool("c")]
+        shop.notice.changed()
+        await changed(servers, lambda: len(servers.remotes) == 4)
+        return [f"{each.tool} {each.definition.description}" for each in servers.remotes]
+
+    of = "[of the MCP server shop]"
+
+    assert [f"b {of} first", f"z {of}", f"a {of}", f"c {of}"] == with_shop(shop, act)
+
+
+def test_a_tool_that_vanished_fails_with_a_message_that_names_it() -> None:
+    shop = Shop(listed=[tool("price"), tool("new")])
+
+    async def act(servers: Servers) -> str:
+        assert shop.notice is not None
+        shop.listed = [tool("new")]
+        shop.notice.changed()
+        await changed(servers, lambda: servers.standings[0].tools == 1)
+        return await use(servers, "mcp__shop__price", {})
+
+    assert "Error: The MCP server 'shop' no longer offers 'price'" in with_shop(shop, act)
+
+
+def test_definitions_are_deferred_so_that_they_cost_no_cached_byte() -> None:
+    async def act(servers: Servers) -> list[tuple[str, bool]]:
+        return [(each.name, each.deferred) for each in servers.definitions]
+
+    assert [("mcp__shop__price", True)] == with_shop(Shop(), act)
+
+
+def test_where_the_provider_loads_tools_by_name_a_search_answers_with_references() -> None:
+    async def act(servers: Servers) -> object:
+        found = offered(servers, lambda: {"mcp__shop__price"})[0].tool.run({"query": "select:mcp__shop__price"})
+        return found if isinstance(found, str | tuple) else await found
+
+    assert (ToolReference(tool_name="mcp__shop__price"),) == with_shop(Shop(), act)
+
+
+def test_a_server_that_goes_during_a_call_is_reached_again_for_the_next_one() -> None:
+    shop = Shop()
+
+    async def gone(_name: str, _arguments: JsonObject) -> JsonObject:
+        shop.answer = None
+        raise ServerGone("connection closed, sesame")
+
+    shop.answer = gone
+
+    async def act(servers: Servers) -> tuple[str, str]:
+        return await use(servers, "mcp__shop__price", {}), await use(servers, "mcp__shop__price", {"tea": "Assam"})
+
+    first, second = with_shop(shop, act)
+
+    assert "Error: The MCP server 'shop' went away before it answered (connection closed, [hidden])" in first
+    assert ("price Assam", 2) == (second, shop.reached)
+
+
+def test_a_server_that_refuses_at_first_is_tried_again() -> None:
+    async def go() -> int:
+        shop = Shop(refuses=3)
+        shop.open.set()
+        async with serving(servers_over(shop)) as servers:
+            await changed(servers, lambda: servers.standings[0].state == "ready")
+        return shop.reached
+
+    assert 4 == played(go)
+
+
+def test_a_server_that_never_comes_rests_and_is_tried_again_when_it_is_called() -> None:
+    async def go() -> tuple[str, int, str]:
+        shop = Shop(refuses=1_000)
+        async with serving(servers_over(shop, Pace(first=0.0, longest=0.0, tries=3))) as servers:
+            await changed(servers, lambda: servers.standings[0].state == "resting")
+            rested = shop.reached
+            with pytest.raises(ToolFailed) as caught:
+                await servers.call(remotes_of("shop", [tool("price")])[0], {})
+            return servers.standings[0].problem, shop.reached - rested, str(caught.value)
+
+    problem, tried, said = played(go)
+
+    assert ("OSError: no way in for [hidden] at shop", 1) == (problem, tried)
+    assert "cannot be reached: OSError: no way in for [hidden] at shop" in said
+
+
+def test_a_call_that_takes_too_long_is_cancelled_and_says_so() -> None:
+    shop, seen = Shop(), list[str]()
+
+    async def slow(_name: str, _arguments: JsonObject) -> JsonObject:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+        return {}
+
+    shop.answer = slow
+    hasty = StdioServer(name="shop", command="shop", cwd=Path("/"), seconds=0.01)
+
+    said = with_shop(shop, lambda servers: use(servers, "mcp__shop__price", {}), server=hasty)
+
+    assert "did not answer within 0.01 seconds. The call was cancelled" in said
+    assert ["cancelled"] == seen
+
+
+def test_an_error_of_the_tool_is_an_error_for_the_model_without_secrets() -> None:
+    shop = Shop()
+
+    async def fail(_name: str, _arguments: JsonObject) -> JsonObject:
+        return {"content": [{"type": "text", "text": "no tea today"}], "isError": True}
+
+    shop.answer = fail
+
+    assert "Error: no tea today" == with_shop(shop, lambda servers: use(servers, "mcp__shop__price", {}))
+
+
+def test_an_unknown_tool_is_refused_with_what_is_like_it() -> None:
+    said = with_shop(Shop(), lambda servers: use(servers, "price", {}))
+
+    assert said.startswith("Error: There is no tool 'price'; there is: mcp__shop__price.")
+
+
+def test_a_search_that_finds_nothing_names_what_there_is() -> None:
+    said = with_shop(Shop(), lambda servers: search(servers, "weather"))
+
+    assert "Error: No tool fits 'weather'. There are: mcp__shop__price." == said
+
+
+def test_permissions_are_told_which_server_and_tool_a_call_reaches() -> None:
+    async def act(servers: Servers) -> list[object]:
+        call = offered(servers)[1]
+        direct = servers.offered()[0]
+        return [
+            call.actions({"tool": "mcp__shop__price"}),
+            call.actions({"tool": "mcp__shop__nothing"}),
+            call.actions({"tool": 7}),
+            direct.actions({}),
+        ]
+
+    reaches = (CallServer(server="shop", tool="price"),)
+
+    assert [reaches, (Harmless(),), (Harmless(),), reaches] == with_shop(Shop(), act)
+
+
+def test_what_a_server_says_about_itself_is_an_overlay_under_its_name() -> None:
+    async def act(servers: Servers) -> object:
+        return dict(servers.instructions)
+
+    assert {"mcp shop": "Sells tea."} == with_shop(Shop(), act)
+
+
+def test_closing_leaves_every_connection() -> None:
+    shop = Shop()
+
+    async def act(servers: Servers) -> str:
+        return servers.standings[0].state
+
+    assert ("ready", 1) == (with_shop(shop, act), shop.left)
+
+
+def test_without_the_sdk_a_server_says_what_to_install_and_nothing_breaks() -> None:
+    def missing() -> Connect:
+        raise ImportError("No module named 'mcp'")
+
+    async def go() -> str:
+        async with serving(Servers([SERVER], missing)) as servers:
+            await servers.settled(5)
+            return servers.standings[0].problem
+
+    assert "pip install 'perdure[mcp]'" in played(go)
+
+
+def test_without_a_server_the_sdk_is_not_loaded() -> None:
+    def load() -> Connect:
+        raise AssertionError("loaded")
+
+    async def go() -> tuple[str, ...]:
+        async with serving(Servers([], load)) as servers:
+            await servers.settled(5)
+            return servers.starting
+
+    assert () == played(go)
