@@ -48,9 +48,10 @@ tests: $(CHECKS_READY)
 wheel: $(CHECKS_READY)
 	$(BIN)/python scripts/check_wheel.py
 
-reliability: $(CHECKS_READY) ## kills sessions and stores at random moments, and lets writers fight over a file; minutes
+reliability: $(CHECKS_READY) ## kills sessions and stores at random moments, lets writers fight over a file, and runs agents under chaos; minutes
 	PERDURE_KILLS=1000 $(BIN)/pytest tests/log/test_crash.py -q
 	PERDURE_SECONDS=30 PERDURE_STORE_KILLS=300 $(BIN)/pytest tests/memory/test_contention.py tests/memory/test_kills.py -q --timeout 1800
+	$(BIN)/python scripts/chaos.py
 
 format: $(CHECKS_READY) ## writes the format and the fixes that are safe
 	$(BIN)/ruff check --fix .

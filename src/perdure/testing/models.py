@@ -23,6 +23,8 @@ from perdure.kernel.agent import Answered, Ask, Failure, FailureKind, ModelEvent
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import (
     Block,
+    Extra,
+    Json,
     JsonObject,
     Message,
     Request,
@@ -35,7 +37,7 @@ from perdure.kernel.messages import (
     encode_json,
 )
 from perdure.kernel.models import ModelProfile, lookup
-from perdure.kernel.wire import ANTHROPIC, Codec
+from perdure.kernel.wire import ANTHROPIC, Codec, Dialect
 from perdure.kernel.wire.validity import check
 from perdure.providers import Edge, HttpModel, anthropic
 from perdure.testing.doubles import (
@@ -230,13 +232,14 @@ class ChaosTransport(httpx.AsyncBaseTransport):
                 return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=chunks)
 
     def _events(self, asked: Request, size: int) -> list[bytes]:
-        blocks = _blocks(self._dice, self._tools, len(self.bodies))
+        made = _blocks(self._dice, self._tools, len(self.bodies))
+        blocks = tuple(filter(None, (_spoken(block, self._codec.dialect) for block in made)))
         reasons = ["", "", "", "", "max_tokens", "refusal", "pause_turn", "model_context_window_exceeded", "new_reason"]
         turn = ScriptTurn(blocks=blocks, stop_reason=self._dice.choice(reasons))
         response = _response(turn, size // 4, len(self.bodies))
         events = [*self._codec.encode_events(response)]
         if self._dice.random() < 0.4:
-            events = _harmed(self._dice, events)
+            events = _harmed(self._dice, events, self._codec.dialect)
         return [b"data: " + encode_json(event) + b"\n\n" for event in events]
 
 
@@ -269,7 +272,23 @@ def _blocks(dice: random.Random, tools: Sequence[str], number: int) -> tuple[Blo
     return tuple(blocks)
 
 
-def _harmed(dice: random.Random, events: list[JsonObject]) -> list[JsonObject]:
+def _spoken(block: Block, dialect: Dialect) -> Block | None:
+    """The block as a provider of this dialect would make it; None where it has none of the kind."""
+    if not isinstance(block, Thinking):
+        return block
+    match dialect:
+        case "anthropic":
+            return block
+        case "responses":
+            fields: tuple[tuple[str, Json], ...] = (("id", f"rs_{block.signature}"), ("summary", []))
+            extra = Extra(dialect=dialect, fields=fields, keys=("id", "type", "summary", "encrypted_content"))
+            return Thinking(thinking="", signature=block.signature, extra=extra)
+        case _:
+            fields = (("reasoning_content", block.thinking),)
+            return Thinking(thinking=block.thinking, extra=Extra(dialect=dialect, fields=fields))
+
+
+def _harmed(dice: random.Random, events: list[JsonObject], dialect: Dialect) -> list[JsonObject]:
     """The same stream with something wrong."""
     place = dice.randrange(len(events))
     match dice.randrange(7):
@@ -289,9 +308,21 @@ def _harmed(dice: random.Random, events: list[JsonObject]) -> list[JsonObject]:
             swapped[place], swapped[other] = swapped[other], swapped[place]
             return swapped
         case _:
-            broken: JsonObject = {"type": "input_json_delta", "partial_json": '{"n": '}
-            delta: JsonObject = {"type": "content_block_delta", "index": dice.randrange(3), "delta": broken}
-            return [*events[:place], delta, *events[place:]]
+            return [*events[:place], _stray(dice.randrange(3), dialect), *events[place:]]
+
+
+def _stray(index: int, dialect: Dialect) -> JsonObject:
+    """A piece of arguments that belongs nowhere."""
+    piece = '{"n": '
+    match dialect:
+        case "anthropic":
+            delta: JsonObject = {"type": "input_json_delta", "partial_json": piece}
+            return {"type": "content_block_delta", "index": index, "delta": delta}
+        case "responses":
+            return {"type": "response.function_call_arguments.delta", "output_index": index, "delta": piece}
+        case _:
+            call: JsonObject = {"index": index, "function": {"arguments": piece}}
+            return {"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]}
 
 
 async def _chunks(dice: random.Random, events: list[bytes]) -> AsyncIterator[bytes]:

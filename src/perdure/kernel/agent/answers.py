@@ -24,6 +24,7 @@ from perdure.kernel.messages import (
 )
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.wire import Dialect
+from perdure.kernel.wire.responses import unpaired
 
 CUT = frozenset({"max_tokens", "length", "max_output_tokens", "incomplete"})
 """The answer is longer than it may be (Anthropic; Chat Completions; Responses)."""
@@ -75,7 +76,7 @@ def taken(message: Message, signal: Signal, dialect: Dialect, used: set[str]) ->
 
 def remnant(message: Message, blocks: Iterable[Block]) -> Message | None:
     """What may stay of a broken answer. What the provider counted for the whole is no measure of it."""
-    kept = acceptable(blocks)
+    kept = unpaired(acceptable(blocks))
     return replace(message, content=kept, usage=None) if kept else None
 
 

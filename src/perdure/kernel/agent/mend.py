@@ -7,7 +7,7 @@ answer, and models that write no JSON give the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from perdure.kernel.errors import InvalidJson
@@ -30,7 +30,14 @@ from perdure.kernel.wire import Dialect
 def mended(message: Message, dialect: Dialect, used: set[str]) -> Message | None:
     """The answer as it may go back; None where nothing of it can. Ids of its calls are added to those `used`."""
     blocks = [_callable(block, used) if isinstance(block, ToolUse) else block for block in message.content]
-    kept = acceptable(blocks) if dialect == "anthropic" else tuple(blocks)
+    match dialect:
+        case "anthropic":
+            kept = acceptable(blocks)
+        case "responses":
+            # "Item of type 'reasoning' was provided without its required following item" (OpenAI, 2026).
+            kept = _without_last_thinking(blocks)
+        case _:
+            kept = tuple(blocks)
     if not kept:
         return None
     same = len(kept) == len(message.content) and all(map(_same, kept, message.content))
@@ -53,9 +60,14 @@ def acceptable(blocks: Iterable[Block]) -> tuple[Block, ...]:
                 continue
             case _:
                 kept.append(block)
-    while kept and isinstance(kept[-1], Thinking | RedactedThinking):
-        kept.pop()
-    return tuple(kept)
+    return _without_last_thinking(kept)
+
+
+def _without_last_thinking(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    end = len(blocks)
+    while end and isinstance(blocks[end - 1], Thinking | RedactedThinking):
+        end -= 1
+    return tuple(blocks[:end])
 
 
 def arguments_of(call: ToolUse) -> JsonObject | None:

@@ -32,6 +32,7 @@ from perdure.kernel.messages import (
     ToolUse,
     Transcript,
 )
+from perdure.kernel.wire.responses import unpaired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +172,8 @@ def render_message(message: Message, in_force: InForce) -> Message | None:
     )
     if content == message.content:
         return message
+    if "thinking" in edits:
+        content = unpaired(content)
     return replace(message, content=content, plain=message.plain and len(content) == 1) if content else None
 
 
