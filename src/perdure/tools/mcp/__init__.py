@@ -6,7 +6,7 @@ thread, since it takes over a second to import.
 
 from perdure.tools.mcp.described import Remote
 from perdure.tools.mcp.link import Pace, State
-from perdure.tools.mcp.loading import official
+from perdure.tools.mcp.loading import sdk
 from perdure.tools.mcp.ports import Connect, Connection, Notice, ServerGone
 from perdure.tools.mcp.search import CALL, SEARCH, offered
 from perdure.tools.mcp.servers import Servers, Standing, serving
@@ -28,7 +28,7 @@ __all__ = [
     "State",
     "StdioServer",
     "offered",
-    "official",
+    "sdk",
     "servers_of",
     "serving",
 ]

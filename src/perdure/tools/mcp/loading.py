@@ -13,7 +13,7 @@ from pathlib import Path
 from perdure.tools.mcp.ports import Connect
 
 
-def official(logs: Path) -> Callable[[], Connect]:
+def sdk(logs: Path) -> Callable[[], Connect]:
     """What `Servers` calls in a thread: gives the way to reach servers with the official SDK.
 
     Calling it raises ImportError where the extra `mcp` is not installed.

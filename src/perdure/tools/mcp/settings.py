@@ -115,6 +115,8 @@ def _http(name: str, given: JsonObject, environment: Mapping[str, str], seconds:
     where = f"mcp.{name}"
     url = _filled(_text(given.get("url"), f"{where}.url"), f"{where}.url", environment)
     headers = _texts(given, "headers", where, environment)
+    if any(not text.isprintable() for text in (url, *headers, *headers.values())):
+        raise InvalidSetting(f"{where}: an address and headers are printable, on one line each")
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -160,8 +162,8 @@ def _texts(given: JsonObject, key: str, where: str, environment: Mapping[str, st
 
 
 def _text(value: Json, where: str) -> str:
-    if not isinstance(value, str) or not value or any(char in value for char in "\0\r\n"):
-        raise InvalidSetting(f"{where} must be a string of one line")
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise InvalidSetting(f"{where} must be a string that is not empty")
     return value
 
 
