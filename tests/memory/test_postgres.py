@@ -3,18 +3,21 @@
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from perdure.kernel.errors import StoreUnreachable
+from perdure.kernel.errors import MemoryFault, StoreUnreachable
 from perdure.memory import Principal, parse_path
 from perdure.memory.postgres import PostgresStore, migrate, proof
+from perdure.memory.store import version_of
 from perdure.testing.memory_store import ANA, CAPS, MEMORY_STORE_CONTRACTS, NOTES, OTHER, Contract
 
 with warnings.catch_warnings():
@@ -232,3 +235,114 @@ def test_any_name_of_a_principal_is_a_name_and_nothing_else(tenant: str, store: 
 
     assert None is store.read(ANA, NOTES)
     assert store.read(principal, NOTES) is not None
+
+
+TAKEN_BY = "select pg_advisory_lock(hashtextextended(%s, 0))"
+WAITING = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+Act = Callable[[PostgresStore], None]
+
+
+def put(path: str, text: str = "x", *, seen: str | None = None) -> Act:
+    expected = version_of(seen) if seen is not None else None
+    return lambda store: store.write(ANA, parse_path(f"/memories/{path}"), text, expected=expected)
+
+
+def move(old: str, new: str) -> Act:
+    return lambda store: store.rename(ANA, parse_path(f"/memories/{old}"), parse_path(f"/memories/{new}"))
+
+
+def at_once(server: Server, acts: Sequence[Act]) -> list[str]:
+    """What became of acts on connections of their own that were all under way before the first could go on."""
+
+    def attempted(act: Act) -> str:
+        opened = PostgresStore(conninfo=server.application, key=KEY, caps=CAPS)
+        try:
+            act(opened)
+        except MemoryFault as error:
+            return type(error).__name__
+        finally:
+            opened.close()
+        return "done"
+
+    with ThreadPoolExecutor(len(acts)) as pool, psycopg.connect(server.owner, autocommit=True) as holder:
+        holder.execute(TAKEN_BY, (f"{len(ANA.tenant)}:{ANA.tenant}{ANA.user}",))
+        under_way = [pool.submit(attempted, act) for act in acts]
+        end = monotonic() + 20
+        while holder.execute(WAITING).fetchone() != (len(acts),):
+            assert monotonic() < end, "they never met"
+            holder.execute("select pg_sleep(0.002)")
+        holder.execute("select pg_advisory_unlock_all()")
+        return sorted(act.result() for act in under_way)
+
+
+RACES: dict[str, tuple[list[Act], list[Act], list[str]]] = {
+    "two edits of what both saw": (
+        [put("a.md", "old")],
+        [put("a.md", "mine", seen="old"), put("a.md", "theirs", seen="old")],
+        ["MemoryChanged", "done"],
+    ),
+    "two new files of one name": ([], [put("a.md", "mine"), put("a.md", "theirs")], ["MemoryTaken", "done"]),
+    "names that differ in case alone": ([], [put("a.md"), put("A.md")], ["MemoryTaken", "done"]),
+    "a file and a folder of one name": ([], [put("a"), put("a/b.md")], ["MemoryTaken", "done"]),
+    "a rename and a new file in its place": (
+        [put("a.md")],
+        [move("a.md", "b.md"), put("b.md")],
+        ["MemoryTaken", "done"],
+    ),
+    "two renames of one file": (
+        [put("a.md")],
+        [move("a.md", "b.md"), move("a.md", "c.md")],
+        ["MemoryNotFound", "done"],
+    ),
+    "two renames to one place": (
+        [put("a.md"), put("b.md")],
+        [move("a.md", "c.md"), move("b.md", "c.md")],
+        ["MemoryTaken", "done"],
+    ),
+    "a folder that moves while a file comes into it": (
+        [put("a/b.md")],
+        [move("a", "c"), put("a/new.md")],
+        ["done", "done"],
+    ),
+    "a rename of what is being deleted": (
+        [put("a.md")],
+        [move("a.md", "b.md"), lambda store: store.delete(ANA, parse_path("/memories/a.md"))],
+        ["MemoryNotFound", "done"],
+    ),
+    "the last file that there is room for": (
+        [put(f"{number}.md") for number in range(CAPS.files - 1)],
+        [put("a.md"), put("b.md"), put("c.md")],
+        ["MemoryFull", "MemoryFull", "done"],
+    ),
+}
+"""What was there, who meets, and what becomes of them."""
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_of_connections_that_meet_each_wins_or_is_told_why_not(race: str, server: Server, store: PostgresStore) -> None:
+    before, acts, outcomes = RACES[race]
+    for act in before:
+        act(store)
+    told = at_once(server, acts)
+    paths = [str(entry.path) for entry in store.files(ANA, parse_path("/memories")) or ()]
+
+    assert outcomes == told
+    assert len(paths) <= CAPS.files
+    assert sorted({path.casefold() for path in paths}) == sorted(path.casefold() for path in paths)
+
+
+def test_a_lost_race_leaves_what_the_winner_wrote(server: Server, store: PostgresStore) -> None:
+    put("a.md", "old")(store)
+    at_once(server, [put("a.md", f"by {number}", seen="old") for number in range(4)])
+    found = store.read(ANA, parse_path("/memories/a.md"))
+
+    assert found is not None
+    assert found.text in {f"by {number}" for number in range(4)}
+
+
+def test_one_principal_never_waits_for_another(server: Server, store: PostgresStore) -> None:
+    with psycopg.connect(server.owner, autocommit=True) as holder:
+        holder.execute(TAKEN_BY, (f"{len(OTHER.tenant)}:{OTHER.tenant}{OTHER.user}",))
+        store.write(ANA, NOTES, CANARY, expected=None)
+
+        assert store.read(ANA, NOTES) is not None
