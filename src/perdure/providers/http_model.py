@@ -20,6 +20,7 @@ from perdure.kernel.wire import Codec, StreamDecoder
 from perdure.providers.api import Api, Endpoint, request_of
 from perdure.providers.edge import Edge
 from perdure.providers.failures import classify
+from perdure.providers.halves import Halves
 from perdure.providers.retry import Patience
 from perdure.providers.sse import EventReader
 
@@ -142,11 +143,11 @@ class HttpModel:
             yield Failure(kind="cut", message=f"the stream makes no sense: {error}")
 
     async def _events(self, response: httpx.Response) -> AsyncGenerator[ModelEvent, None]:
-        decoder, reader = self.codec.stream(), EventReader()
+        decoder, reader, halves = self.codec.stream(), EventReader(), Halves()
         chunks = response.aiter_bytes()
         async for chunk in chunks:
             for event in reader.feed(chunk):
-                for delta in decoder.feed(event):
+                for delta in halves.joined(decoder.feed(event)):
                     yield delta
             # A chunk with the usage follows the end of a chat answer; the others end with their last event.
             if decoder.error is not None or reader.done or (decoder.complete and self.codec.dialect != "chat"):

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidJson, InvalidMessage
 from perdure.kernel.messages import Block, JsonObject, Response, ToolUse, decode_json
+from perdure.kernel.messages.pieces import join_pieces
 from perdure.kernel.wire.anthropic.decode import decode_response
 from perdure.kernel.wire.anthropic.decode_blocks import decode_block
 from perdure.kernel.wire.codec import BlockDone, BlockGrew, BlockStarted, Delta
@@ -168,7 +169,7 @@ class _Growing:
         for name, pieces in self.pieces.items():
             if name != "partial_json":
                 opening = raw.get(name)
-                raw[name] = "".join([opening if isinstance(opening, str) else "", *pieces])
+                raw[name] = join_pieces([opening if isinstance(opening, str) else "", *pieces])
         arguments = self._arguments()
         if arguments is None:
             return decode_block(raw)
@@ -183,7 +184,7 @@ class _Growing:
 
     def _arguments(self) -> JsonObject | str | None:
         """What the pieces of input say: an object, text that is none, or nothing."""
-        text = "".join(self.pieces.get("partial_json", ()))
+        text = join_pieces(self.pieces.get("partial_json", ()))
         if not text:
             cut_off = not self.done and self.raw.get("type") == "tool_use"
             return "" if cut_off and not self.raw.get("input") else None

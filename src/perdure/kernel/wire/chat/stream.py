@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import Block, Json, JsonObject, Response, Text, Thinking, ToolUse
+from perdure.kernel.messages.pieces import join_pieces
 from perdure.kernel.wire.chat.messages import REASONING, decode_message
 from perdure.kernel.wire.chat.response import decode_response
 from perdure.kernel.wire.codec import BlockDone, BlockGrew, BlockStarted, Delta
@@ -39,7 +40,7 @@ class _Call:
         if self.function is None:
             return self.wire
         function: JsonObject = {**self.function}
-        function["arguments"] = "".join(self.pieces)
+        function["arguments"] = join_pieces(self.pieces)
         call: JsonObject = {**self.wire}
         call["function"] = function
         return call
@@ -58,7 +59,7 @@ class _Parts:
         usual: JsonObject = {"role": "assistant", "content": None}
         message = {key: value for key, value in usual.items() if key not in self.wire} | self.wire
         for name, pieces in self.pieces.items():
-            message[name] = "".join(pieces)
+            message[name] = join_pieces(pieces)
         if self.calls:
             message["tool_calls"] = [self.calls[number].so_far() for number in sorted(self.calls)]
         return message
@@ -203,7 +204,7 @@ class ChatStream:
             block = calls[sorted(self._parts.calls).index(source)] if calls else content[0]
         else:
             wanted = Thinking if source in REASONING else Text
-            said = Text(text="".join(self._parts.pieces[source]))
+            said = Text(text=join_pieces(self._parts.pieces[source]))
             block = next((block for block in content if isinstance(block, wanted)), said)
         return (BlockDone(index=self._places[source], block=block),)
 

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import Block, Json, JsonObject, Response, Text
+from perdure.kernel.messages.pieces import join_pieces
 from perdure.kernel.wire.codec import BlockDone, BlockGrew, BlockStarted, Delta
 from perdure.kernel.wire.responses.messages import decode_output
 from perdure.kernel.wire.responses.parts import decode_part
@@ -43,7 +44,7 @@ class _Item:
             return self.wire
         item = dict(self.wire)
         for (name, index), pieces in self.pieces.items():
-            text = "".join(pieces)
+            text = join_pieces(pieces)
             if name in ("arguments", "input"):
                 item[name] = text
             else:
