@@ -266,17 +266,28 @@ def test_an_error_of_the_tool_is_an_error_for_the_model_without_secrets() -> Non
     shop = Shop()
 
     async def fail(_name: str, _arguments: JsonObject) -> JsonObject:
-        return {"content": [{"type": "text", "text": "no tea today"}], "isError": True}
+        return {"content": [{"type": "text", "text": "no tea today for sesame"}], "isError": True}
 
     shop.answer = fail
 
-    assert "Error: no tea today" == with_shop(shop, lambda servers: use(servers, "mcp__shop__price", {}))
+    assert "Error: no tea today for [hidden]" == with_shop(shop, lambda servers: use(servers, "mcp__shop__price", {}))
 
 
 def test_an_unknown_tool_is_refused_with_what_is_like_it() -> None:
     said = with_shop(Shop(), lambda servers: use(servers, "price", {}))
 
     assert said.startswith("Error: There is no tool 'price'; there is: mcp__shop__price.")
+
+
+def test_a_search_describes_as_many_tools_as_there_is_room_for_and_names_the_others() -> None:
+    many = [tool(f"tea{n}", f"Brews tea. {'w' * 5_000}") for n in range(4)]
+    for each in many:
+        each["inputSchema"] = {"type": "object", "properties": {"kind": {"enum": ["x" * 300 for _ in range(12)]}}}
+
+    said = with_shop(Shop(listed=many), lambda servers: search(servers, "tea"))
+
+    assert [True, True, False, False] == [f"mcp__shop__tea{n}: [of" in said for n in range(4)]
+    assert "mcp__shop__tea3: search for select:mcp__shop__tea3 to see it." in said
 
 
 def test_a_search_that_finds_nothing_names_what_there_is() -> None:

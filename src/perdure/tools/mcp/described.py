@@ -19,12 +19,12 @@ LONGEST_NAME = 64
 """Characters of a tool's name that every provider takes (OpenAI, function calling, 2026; Anthropic takes more)."""
 MOST_TOOLS = 200
 """Tools of a server that are looked at."""
-DESCRIPTION = 2_000
+DESCRIPTION = 1_500
 """Characters of a description."""
 WORDS = 400
 """Characters of a text inside a schema."""
-SCHEMA = 12_000
-"""Bytes of a schema: some 3,000 tokens."""
+SCHEMA = 9_000
+"""Bytes of a schema: with its description it stays below what is reduced as it enters the view (4,000 tokens)."""
 DEPTH = 16
 INSTRUCTIONS = 2_000
 """Characters of what a server says about itself."""

@@ -23,7 +23,9 @@ from perdure.tools.mcp.servers import Servers
 SEARCH, CALL = "tool_search", "tool_call"
 
 MOST = 5
-"""Tools that one search describes: each may take 3,000 tokens."""
+"""Tools that one search finds."""
+ROOM = 12_000
+"""Characters of their descriptions: what is longer would be reduced as it enters the view, schemas with it."""
 PATIENCE = 10.0
 """Seconds that a search waits for servers of which nothing is known yet."""
 
@@ -81,8 +83,8 @@ def offered(servers: Servers, loadable: Callable[[], Collection[str]] = tuple) -
             raise ToolFailed(_nothing(servers, query))
         loads = loadable()
         references = [ToolReference(tool_name=each.definition.name) for each in found if each.definition.name in loads]
-        texts = [described(each.definition) for each in found if each.definition.name not in loads]
-        return (*references, *((Text(text="\n\n".join(texts) + _waiting(servers)),) if texts else ()))
+        texts = _fitting([each.definition for each in found if each.definition.name not in loads])
+        return (*references, *((Text(text=texts + _waiting(servers)),) if texts else ()))
 
     async def call(given: JsonObject) -> tuple[Block, ...]:
         wanted = wanted_of(servers, given)
@@ -116,6 +118,19 @@ def described(tool: Tool) -> str:
     """A tool as the model reads it."""
     schema = encode_json(tool.schema or {}).decode()
     return f"{tool.name}: {tool.description}\nArguments, as JSON schema: {schema}\nCall it with {CALL}."
+
+
+def _fitting(tools: Sequence[Tool]) -> str:
+    """The tools as the model reads them, whole as far as there is room, and then by name."""
+    texts: list[str] = []
+    room = ROOM
+    for tool in tools:
+        text = described(tool)
+        if len(text) > room and texts:
+            text = f"{tool.name}: search for select:{tool.name} to see it."
+        room -= len(text)
+        texts.append(text)
+    return "\n\n".join(texts)
 
 
 def wanted_of(servers: Servers, given: JsonObject) -> Wanted:

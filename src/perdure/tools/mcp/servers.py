@@ -20,7 +20,7 @@ from perdure.tools.mcp.content import blocks_of
 from perdure.tools.mcp.described import Remote
 from perdure.tools.mcp.link import Link, Pace, State
 from perdure.tools.mcp.ports import Connect
-from perdure.tools.mcp.settings import Server
+from perdure.tools.mcp.settings import Server, hide
 
 CLOSE = 6.0
 """Seconds that all servers together have to end; beyond what the transport itself takes to kill a process."""
@@ -98,11 +98,12 @@ class Servers:
         Raises:
             ToolFailed: there is no answer, or it is an error.
         """
-        result = await self._links[remote.server].call(remote, arguments)
+        link = self._links[remote.server]
+        result = await link.call(remote, arguments)
         blocks = blocks_of(result)
         if result.get("isError") is True:
             said = "\n".join(getattr(block, "text", "") for block in blocks)
-            raise ToolFailed(said.strip() or "The tool failed without a word.")
+            raise ToolFailed(hide(said.strip(), link.server) or "The tool failed without a word.")
         return blocks
 
     async def settled(self, seconds: float) -> None:
