@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 import httpx
@@ -11,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from perdure.providers.local import LocalModel, Server, find_local, window_of
+from perdure.kernel.models import ModelProfile, lookup
+from perdure.providers.local import LocalModel, Server, chat_at, find_local, window_of
 from perdure.testing.doubles import serve
 
 
@@ -121,3 +123,57 @@ def test_any_compatible_server_may_tell_its_window(field: str) -> None:
 
     with serve(app({"/v1/models": {"data": [{"id": "a", field: 1}, {"id": "b", field: 77_000}]}})) as url:
         assert 77_000 == asyncio.run(go(url))
+
+
+def reached(answers: Mapping[str, object], model: str | ModelProfile) -> int | None:
+    async def go(url: str) -> int | None:
+        made = await chat_at(f"{url}/v1", model)
+        await made.close()
+        return made.profile.window.tokens
+
+    with serve(app(answers)) as url:
+        return asyncio.run(go(url))
+
+
+TELLS: dict[str, Mapping[str, object]] = {
+    "vllm": {"/v1/models": {"data": [{"id": "gpt-4o", "owned_by": "vllm", "max_model_len": 8_192}]}},
+    "llama.cpp": {
+        "/v1/models": {"data": [{"id": "other.gguf", "meta": {"n_ctx_train": 40_960}}]},
+        "/props": {"default_generation_settings": {"n_ctx": 8_192}},
+    },
+    "lmstudio": {
+        "/v1/models": {"data": [{"id": "gpt-4o"}]},
+        "/api/v0/models": {
+            "data": [{"id": "gpt-4o", "type": "llm", "state": "loaded", "loaded_context_length": 8_192}]
+        },
+    },
+    "ollama": {
+        "/v1/models": {"data": [{"id": "gpt-4o"}]},
+        "/api/tags": {"models": [{"name": "gpt-4o"}]},
+        "/api/ps": {"models": [{"name": "gpt-4o", "context_length": 8_192}]},
+        "/api/show": {"gpt-4o": show(trained=131_072)},
+    },
+}
+
+
+@pytest.mark.parametrize("server", TELLS)
+def test_a_chat_model_has_the_window_that_its_server_tells(server: str) -> None:
+    assert 8_192 == reached(TELLS[server], "gpt-4o")
+
+
+def test_a_window_that_the_host_gave_stays() -> None:
+    profile = lookup("gpt-4o")
+    given = replace(profile, window=replace(profile.window, tokens=5_000))
+
+    assert 5_000 == reached(TELLS["vllm"], given)
+
+
+def test_a_profile_without_a_window_gets_that_of_the_server() -> None:
+    profile = lookup("gpt-4o")
+    unknown = replace(profile, window=replace(profile.window, tokens=None))
+
+    assert 8_192 == reached(TELLS["vllm"], unknown)
+
+
+def test_where_the_server_tells_nothing_what_is_known_of_the_name_stays() -> None:
+    assert lookup("gpt-4o").window.tokens == reached({"/v1/models": {"data": [{"id": "gpt-4o"}]}}, "gpt-4o")

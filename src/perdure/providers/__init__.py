@@ -4,7 +4,7 @@ from perdure.providers.anthropic import AnthropicApi, Native, anthropic
 from perdure.providers.edge import Edge
 from perdure.providers.failures import classify
 from perdure.providers.http_model import HttpModel
-from perdure.providers.local import LocalModel, find_local, window_of
+from perdure.providers.local import LocalModel, chat_at, find_local, window_of
 from perdure.providers.openai import ChatApi, ResponsesApi, chat, openai
 from perdure.providers.retry import Patience
 
@@ -19,6 +19,7 @@ __all__ = [
     "ResponsesApi",
     "anthropic",
     "chat",
+    "chat_at",
     "classify",
     "find_local",
     "openai",

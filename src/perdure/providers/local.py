@@ -20,7 +20,7 @@ from perdure.kernel.messages import Json, JsonObject, decode_json, encode_json
 from perdure.kernel.models import ModelProfile, lookup
 from perdure.providers.edge import Edge
 from perdure.providers.http_model import HttpModel
-from perdure.providers.openai import chat
+from perdure.providers.openai import ChatApi, chat
 
 Server: TypeAlias = Literal["ollama", "llama.cpp", "lmstudio", "vllm"]
 
@@ -90,9 +90,41 @@ async def find_local(client: httpx.AsyncClient, places: Mapping[Server, str] | N
 async def window_of(
     client: httpx.AsyncClient, url: str, name: str, headers: Mapping[str, str] | None = None
 ) -> int | None:
-    """The window of a model by the list of any compatible server; `url` is what stands before `/models`."""
-    listed = await _get(client, f"{url.rstrip('/')}/models", headers or {})
-    return next((_window(entry) for entry in _entries(listed, "data") if entry.get("id") == name), None)
+    """The window of a model by what its server tells: the list that any compatible server has, or else what Ollama,
+    llama.cpp and LM Studio tell beside it. `url` is what stands before `/models`; None where the server tells nothing.
+    """
+    url = url.rstrip("/")
+    listed = await _get(client, f"{url}/models", headers or {})
+    window = next((_window(entry) for entry in _entries(listed, "data") if entry.get("id") == name), None)
+    if window is not None or httpx.URL(url).scheme == "https":
+        # Who is reached by TLS is a service with a list of its own, and no server of one's own.
+        return window
+    root = url.removesuffix("/v1")
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(ask(client, root)) for ask in (_lmstudio, _ollama, _llama_cpp)]
+    found = [model for task in asked for model in task.result()]
+    # llama.cpp has one model, whatever it is called by.
+    return next((model.window for model in found if model.name == name or model.server == "llama.cpp"), None)
+
+
+async def chat_at(
+    url: str, model: str | ModelProfile, *, api_key: str = "", api: ChatApi | None = None, edge: Edge | None = None
+) -> HttpModel:
+    """A model of a server that speaks Chat Completions, with the window that the server itself tells.
+
+    A window in the profile that was handed in is the host's word and stays; what is merely known of a name does not,
+    since a server may have loaded the model with less. Where the server tells nothing, that is all there is.
+    """
+    edge = edge or Edge()
+    profile = lookup(model) if isinstance(model, str) else model
+    if isinstance(model, str) or profile.window.tokens is None:
+        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        told = await window_of(edge.client, url, profile.id if not isinstance(model, str) else model, headers)
+        window = replace(profile.window, tokens=told if told is not None else profile.window.tokens)
+        profile = replace(profile, window=window)
+    made = chat(profile, url=url, api_key=api_key, api=api, edge=edge)
+    made.name = model if isinstance(model, str) else profile.id
+    return made
 
 
 async def _ask(client: httpx.AsyncClient, server: Server, url: str) -> Sequence[LocalModel]:
