@@ -9,7 +9,7 @@ from perdure.kernel.messages import Json
 from perdure.tools.mcp import HttpServer, StdioServer, servers_of
 from perdure.tools.mcp.settings import CALL, hide
 
-CWD = Path("/work")
+CWD = Path("/shop")
 
 
 def refused(given: Json, name: str = "shop") -> str:

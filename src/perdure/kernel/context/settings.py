@@ -60,7 +60,18 @@ class Settings:
     small_result: int = 200
     """Tokens under which a tool result is left alone: clearing it saves nothing and costs the prefix."""
     protected_tools: frozenset[str] = frozenset(
-        {"skill", "Skill", "ask_user", "AskUserQuestion", "recall", "todo", "TodoWrite", "update_plan", "ExitPlanMode"}
+        {
+            "skill",
+            "Skill",
+            "ask_user",
+            "AskUserQuestion",
+            "recall",
+            "todo",
+            "TodoWrite",
+            "update_plan",
+            "exit_plan_mode",
+            "ExitPlanMode",
+        }
     )
     """Tools whose results are procedures, answers of the user or recalled originals: never cleared, never reduced."""
     recall_tool: str | None = "recall"
