@@ -1,0 +1,130 @@
+"""`perdure serve`: the gateway on a port.
+
+It knows options and how they become a configuration. It must never know a request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import uvicorn
+
+from perdure.gateway import Config, Gateway, Route, read_config
+from perdure.gateway.config import DIALECTS, NATIVES
+from perdure.kernel.errors import InvalidSetting
+from perdure.project import home_of
+
+DRAIN = 30
+"""Seconds that answers under way have when the server is told to stop."""
+
+EPILOG = """\
+examples:
+  perdure serve --upstream http://127.0.0.1:8080 --dialect chat --model '*' --window 32768 --auto
+      context management for a local server that speaks Chat Completions; point any client that
+      speaks Anthropic Messages, OpenAI Responses or Chat Completions at http://127.0.0.1:8790
+  perdure serve --config gateway.toml
+      routes, keys and limits from a file; docs/gateway.md lists every option
+
+Without --key-env the gateway serves this machine alone. Clients then keep the upstream's key that they have."""
+
+
+# argparse gives the type of a group of subcommands no public name.
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "serve",
+        help="context management for any client, in front of any model",
+        description="A server in front of models that keeps the context of every client that speaks to it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", metavar="FILE", type=Path, help="TOML; options below go before what it says")
+    parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to listen on (default: 8790)")
+    parser.add_argument("--key-env", metavar="NAME", help="environment variable with the key that callers have to show")
+    parser.add_argument("--state", metavar="FILE", type=Path, help="where conversations are kept")
+    parser.add_argument("--memory", metavar="DIR", type=Path, help="where memories are kept; turns the tool on")
+    route = parser.add_argument_group("one route, in the place of those of a file")
+    route.add_argument("--upstream", metavar="URL", help="address of the upstream")
+    route.add_argument("--dialect", choices=DIALECTS, default="anthropic", help="what the upstream speaks")
+    route.add_argument("--model", default="*", help="pattern that models have to match (default: every one)")
+    route.add_argument("--upstream-model", default="", metavar="NAME", help="what the upstream calls the model")
+    route.add_argument("--upstream-key-env", metavar="NAME", help="environment variable with the upstream's key")
+    route.add_argument("--window", type=int, metavar="TOKENS", help="the model's window, where it is not known")
+    route.add_argument("--advertised-window", type=int, metavar="TOKENS", help="the window that clients are told of")
+    route.add_argument("--native", choices=NATIVES, default="prefer", help="who edits and compacts when asked")
+    route.add_argument("--summarizer", default="", metavar="MODEL", help="another model that writes summaries")
+    route.add_argument("--auto", action="store_true", help="keep the context of clients that ask for nothing")
+    route.add_argument("--recall", action="store_true", help="give the model the recall tool, answered here")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until told to stop."""
+    config = configured(options, dict(os.environ))
+    gateway = Gateway(config)
+    print(f"perdure serve: listening on http://{config.host}:{config.port}")
+    for route in config.routes:
+        kept = "auto" if route.auto else "on request"
+        print(f"  {route.model:<24} -> {route.dialect} at {route.origin}, context kept {kept}")
+    uvicorn.run(
+        gateway,
+        host=config.host,
+        port=config.port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=DRAIN,
+    )
+    return 0
+
+
+def configured(options: argparse.Namespace, environment: dict[str, str]) -> Config:
+    """The configuration that the options and the file give together.
+
+    Raises:
+        UserError: an option, or the file, is wrong.
+    """
+    config = read_config(options.config, environment) if options.config else Config()
+    if options.upstream:
+        config = replace(config, routes=(_route(options, environment),))
+    elif not options.config:
+        raise InvalidSetting("name an upstream with --upstream, or a file with --config")
+    state = options.state or config.state or home_of(environment) / "gateway" / "state.sqlite3"
+    config = replace(config, state=state, memory=options.memory or config.memory)
+    if options.host:
+        config = replace(config, host=options.host)
+    if options.port is not None:
+        config = replace(config, port=options.port)
+    if options.key_env:
+        config = replace(config, key=_variable(options.key_env, environment))
+    return config.check()
+
+
+def _route(options: argparse.Namespace, environment: dict[str, str]) -> Route:
+    key = _variable(options.upstream_key_env, environment) if options.upstream_key_env else None
+    return Route(
+        model=options.model,
+        dialect=options.dialect,
+        base_url=options.upstream,
+        key=key,
+        upstream_model=options.upstream_model,
+        window=options.window,
+        advertised_window=options.advertised_window,
+        native=options.native,
+        auto=options.auto,
+        recall=options.recall,
+        memory=options.memory is not None,
+        summarizer=options.summarizer,
+    )
+
+
+def _variable(name: str, environment: dict[str, str]) -> str:
+    value = environment.get(name)
+    if not value:
+        raise InvalidSetting(f"the environment variable {name!r} is not set")
+    return value

@@ -1,0 +1,213 @@
+"""What a gateway is set to do: routes from models to upstreams, and limits.
+
+It knows options, their ranges and where a key may come from. It must never know a request. A file is TOML; a key in it
+is named by an environment variable and never written there.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal, TypeAlias, cast, get_args
+
+from perdure.kernel.context import PRESETS
+from perdure.kernel.errors import InvalidSetting, UnreadableFile
+from perdure.kernel.wire import Dialect
+
+Native: TypeAlias = Literal["prefer", "never", "only"]
+
+MAX_BODY = 32 * 1024 * 1024
+"""Bytes of a request: Anthropic's own limit (errors page, 2026-08)."""
+
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+NATIVES: tuple[Native, ...] = get_args(Native)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where requests for some models go, and what happens to them on the way."""
+
+    model: str = "*"
+    """A pattern that the model's name has to match, such as `claude-*`."""
+    dialect: Dialect = "anthropic"
+    """What the upstream speaks."""
+    base_url: str = "https://api.anthropic.com"
+    """Its address, with or without `/v1` at the end."""
+    key: str | None = field(default=None, repr=False)
+    """The upstream's key; None passes the caller's own key through."""
+    upstream_model: str = ""
+    """What the upstream calls the model; empty: as the client does."""
+    window: int | None = None
+    """Tokens of the model's window; None: what is known of the model."""
+    advertised_window: int | None = None
+    """The window that clients are told of; None: the real one."""
+    native: Native = "prefer"
+    """Whether the upstream does context editing and compaction itself: `prefer` leaves it to the upstream, `never`
+    does it here, and `only` refuses what the upstream of this route cannot."""
+    auto: bool = False
+    """Whether the engine works for clients that ask for nothing."""
+    recall: bool = False
+    """Whether the model gets the recall tool, answered here."""
+    memory: bool = False
+    """Whether calls of the memory tool are carried out here."""
+    preset: Literal["balanced", "cautious", "thrifty"] = "balanced"
+    summarizer: str = ""
+    """The model that writes summaries, at the same upstream; empty: the one that answers."""
+
+    @property
+    def origin(self) -> str:
+        """The address in front of `/v1`."""
+        return self.base_url.rstrip("/").removesuffix("/v1")
+
+    def model_for(self, asked: str) -> str:
+        """What the upstream calls the model that a client asked for."""
+        return self.upstream_model or asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """A gateway as a whole."""
+
+    routes: tuple[Route, ...] = (Route(),)
+    host: str = "127.0.0.1"
+    port: int = 8790
+    key: str | None = field(default=None, repr=False)
+    """What callers have to show; None: everybody who reaches the port, which has to be this machine alone."""
+    tenant: str = "local"
+    user: str = "local"
+    state: Path | None = None
+    """The SQLite file of conversations; None: they are kept as long as the process."""
+    memory: Path | None = None
+    """The folder of memories; None: there is no memory."""
+    max_body: int = MAX_BODY
+    """Bytes of a request."""
+    body_seconds: float = 60.0
+    """Seconds within which a request's body has to have arrived."""
+    answer_seconds: float = 600.0
+    """Seconds that an upstream may stay silent."""
+    secret: str = field(default="", repr=False)
+    """Signs compaction blocks; empty: made anew at each start, so that blocks from before it are refused."""
+
+    def route_for(self, model: str) -> Route | None:
+        """The first route whose pattern matches."""
+        return next((route for route in self.routes if fnmatchcase(model, route.model)), None)
+
+    def check(self) -> Config:
+        """The same, if it can be served.
+
+        Raises:
+            InvalidSetting: no key for an address that others can reach, or options that exclude one another.
+        """
+        if self.key is None and self.host not in ("127.0.0.1", "::1", "localhost"):
+            raise InvalidSetting(
+                f"the gateway would listen on {self.host!r} without a key, open to everybody: "
+                f"set `key`, or listen on 127.0.0.1"
+            )
+        for route in self.routes:
+            if route.memory and self.memory is None:
+                raise InvalidSetting(f"the route {route.model!r} has `memory`, and there is no folder for it: set one")
+        return self
+
+
+def read_config(path: Path, environment: Mapping[str, str]) -> Config:
+    """The configuration in a file.
+
+    Raises:
+        UnreadableFile: it cannot be read.
+        InvalidSetting: it is no TOML, or an option is unknown or of the wrong kind.
+    """
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnreadableFile(f"{str(path)!r} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"{str(path)!r} is no TOML: {error}") from error
+    return config_of(given, environment)
+
+
+def config_of(given: Mapping[str, object], environment: Mapping[str, str]) -> Config:
+    """The configuration of a mapping, as a TOML file has it.
+
+    Raises:
+        InvalidSetting: an option is unknown or of the wrong kind.
+    """
+    fields = dict(given)
+    routes = fields.pop("route", None)
+    config = cast("Config", _filled(Config(), fields, environment, _TOP))
+    if routes is None:
+        return config
+    if not isinstance(routes, list):
+        raise InvalidSetting("`route` is a list of tables: write [[route]]")
+    tables = cast("Sequence[Mapping[str, object]]", routes)
+    made = [cast("Route", _filled(Route(), dict(table), environment, _ROUTE)) for table in tables]
+    return replace(config, routes=tuple(made))
+
+
+_TOP: Mapping[str, type] = {
+    "host": str,
+    "port": int,
+    "key": str,
+    "tenant": str,
+    "user": str,
+    "state": Path,
+    "memory": Path,
+    "max_body": int,
+    "body_seconds": float,
+    "answer_seconds": float,
+    "secret": str,
+}
+_ROUTE: Mapping[str, type] = {
+    "model": str,
+    "dialect": str,
+    "base_url": str,
+    "key": str,
+    "upstream_model": str,
+    "window": int,
+    "advertised_window": int,
+    "native": str,
+    "auto": bool,
+    "recall": bool,
+    "memory": bool,
+    "preset": str,
+    "summarizer": str,
+}
+_CHOICES: Mapping[str, Sequence[str]] = {"dialect": DIALECTS, "native": NATIVES, "preset": tuple(PRESETS)}
+_SECRET = ("key", "secret")
+
+
+def _filled(
+    start: Config | Route, given: Mapping[str, object], environment: Mapping[str, str], kinds: Mapping[str, type]
+) -> Config | Route:
+    values: dict[str, object] = {}
+    for name, value in given.items():
+        if name not in kinds:
+            raise InvalidSetting(f"there is no option {name!r}; there are {', '.join(kinds)}")
+        values[name] = _secret(name, value, environment) if name in _SECRET else _checked(name, value, kinds[name])
+    # The names were checked against the class above, and the kinds of the values with them.
+    return replace(start, **values)  # pyright: ignore[reportArgumentType]
+
+
+def _checked(name: str, value: object, kind: type) -> object:
+    if kind is Path and isinstance(value, str):
+        return Path(value).expanduser()
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise InvalidSetting(f"{name!r} is {value!r}; it has to be of the kind {kind.__name__}")
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise InvalidSetting(f"{name!r} is {value!r}; there are {', '.join(_CHOICES[name])}")
+    return value
+
+
+def _secret(name: str, value: object, environment: Mapping[str, str]) -> str:
+    """What stands in the environment under the name behind `env:`."""
+    if not isinstance(value, str) or not value.startswith("env:"):
+        raise InvalidSetting(f'{name!r} has to name an environment variable, as in "env:MY_KEY": keys stand in no file')
+    variable = value.removeprefix("env:")
+    found = environment.get(variable)
+    if not found:
+        raise InvalidSetting(f"{name!r} names the environment variable {variable!r}, which is not set")
+    return found

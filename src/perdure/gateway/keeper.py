@@ -1,0 +1,316 @@
+"""The engine at work for one call: from a request as it came to a request as it goes.
+
+It knows which messages stay and what a request carries besides. It must never know a connection. Nothing here is
+specific to a client: whoever asks for edits and whoever asks for nothing get the same ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from perdure.gateway.call import ITEMS, Call
+from perdure.gateway.conversation import Conversation, Ports, committed
+from perdure.gateway.conversations import Conversations, Shelf, Wanted
+from perdure.gateway.identity import normal, prefix_hash, prefix_of, seed_of
+from perdure.gateway.metrics import Metrics
+from perdure.kernel.context import (
+    ClearThinking,
+    ClearToolResult,
+    EditingRule,
+    Failed,
+    Projection,
+    Refused,
+    Reply,
+    Settings,
+    Summarize,
+    drive_async,
+    overhead_of,
+    preset,
+)
+from perdure.kernel.errors import CallRefused, Infeasible
+from perdure.kernel.messages import Json, JsonObject, Mark, Message, Request, Tool, Transcript, Usage
+
+CANNOT_FIT = "request_cannot_fit"
+"""The code of a request that no edit can make small enough. Its words must match no client's pattern for an overflow:
+some retry on those for ever (measured, 2026-11)."""
+
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""What dialects call the longest answer."""
+
+LEAST_BUDGET = 1_024
+"""Tokens of thinking: the least that Anthropic takes (extended thinking, 2026-08)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What the engine is to do for a call."""
+
+    rules: tuple[EditingRule, ...] = ()
+    auto: bool = False
+    tools: tuple[Tool, ...] = ()
+    """The gateway's own, offered beside the client's."""
+    summarize: Callable[[Summarize, Request], Awaitable[Reply | Failed | Refused]]
+    """Has a model write a narrative; it is given the request that it may extend."""
+
+
+@dataclass(slots=True)
+class Engaged:
+    """A conversation with the request that is to be sent."""
+
+    call: Call
+    task: Task
+    keeper: Keeper
+    shelf: Shelf
+    conversation: Conversation
+    fixed: Request
+    """Everything but the messages."""
+    marks: tuple[Mark, ...]
+    """The client's, by item."""
+    items: int
+    extra: tuple[Message, ...] = ()
+    """Rounds with our own tools, behind what the client sent."""
+    projection: Projection | None = None
+
+    @property
+    def transcript(self) -> Transcript:
+        """Everything up to now, with the rounds that the client does not see."""
+        return self.conversation.transcript.append(*self.extra) if self.extra else self.conversation.transcript
+
+    @property
+    def request(self) -> Request:
+        """What to send."""
+        return outgoing(self.fixed, self.projection or self._as_is, self._marks(), auto=self.task.auto)
+
+    @property
+    def _as_is(self) -> Projection:
+        return self.conversation.engine.usage(self.transcript)
+
+    @property
+    def tokens(self) -> int:
+        """The size of the request as it stands, in tokens."""
+        return self.conversation.engine.usage(self.transcript).usage.tokens
+
+    @property
+    def saved(self) -> int:
+        """Tokens that the edits in force keep out of the request."""
+        lights = self.conversation.engine.ledger.in_force.lights.values()
+        return sum(edit.saved for edits in lights for edit in edits.values())
+
+    async def project(self) -> None:
+        """Decide what to send.
+
+        Raises:
+            CallRefused: it cannot fit.
+        """
+        async with self.shelf.lock:
+            await self._project()
+
+    async def _project(self) -> None:
+        engine, now = self.conversation.engine, self.keeper.clock()
+        ports = self._ports()
+        try:
+            if self.task.rules or not self.task.auto:
+                self.projection = await drive_async(engine.edit_context(self.transcript, self.task.rules, now), ports)
+            if self.task.auto:
+                self.projection = await drive_async(engine.project(self.transcript, now), ports)
+        except Infeasible as error:
+            raise CallRefused(str(error), status=400, code=CANNOT_FIT) from error
+
+    async def recover(self, error: str) -> bool:
+        """Make the request smaller, after the upstream called it too long. False where nothing is left to leave out."""
+        async with self.shelf.lock:
+            entry = self.conversation.engine.recover_overflow(self.transcript, error, self.keeper.clock())
+            try:
+                self.projection = await drive_async(entry, self._ports())
+            except Infeasible:
+                return False
+        return self.projection.changed
+
+    async def answered(self, usage: Usage | None) -> None:
+        """Keep what the provider counted for the request."""
+        if usage is None or not usage.prompt_tokens:
+            return
+        async with self.shelf.lock:
+            conversation = self.conversation
+            if not self.extra:
+                conversation.counted(len(conversation.transcript), usage, self.keeper.clock())
+            await self.save()
+        self.keeper.metrics.add("input_tokens", usage.prompt_tokens)
+        self.keeper.metrics.add("cache_read_tokens", usage.cache_read_tokens)
+
+    async def save(self) -> None:
+        """Keep the conversation's record. Needs the shelf's lock."""
+        conversation = self.conversation
+        await committed(self.keeper.conversations.store, conversation, conversation.record, None, self.keeper.metrics)
+
+    def applied(self) -> list[Json]:
+        """What the edits in force took out, in the provider's words."""
+        lights = [edit for edits in self.conversation.engine.ledger.in_force.lights.values() for edit in edits.values()]
+        cleared = [edit for edit in lights if isinstance(edit, ClearToolResult)]
+        thought = [edit for edit in lights if isinstance(edit, ClearThinking)]
+        told: list[Json] = []
+        if thought:
+            told.append({
+                "type": "clear_thinking_20251015",
+                "cleared_thinking_turns": len(thought),
+                "cleared_input_tokens": sum(edit.saved for edit in thought),
+            })  # fmt: skip
+        if cleared:
+            told.append({
+                "type": "clear_tool_uses_20250919",
+                "cleared_tool_uses": len(cleared),
+                "cleared_input_tokens": sum(edit.saved for edit in cleared),
+            })  # fmt: skip
+        return told
+
+    def _ports(self) -> Ports:
+        async def summarize(ask: Summarize) -> Reply | Failed | Refused:
+            return await self.task.summarize(ask, self.fixed)
+
+        return Ports(
+            conversation=self.conversation,
+            store=self.keeper.conversations.store,
+            metrics=self.keeper.metrics,
+            summarize=summarize,
+        )
+
+    def _marks(self) -> tuple[tuple[str, Mark], ...]:
+        """The client's marks with the ids of the messages that they stand on: one message for each item, where there
+        are marks, but for what a splice put in."""
+        transcript = self.transcript
+        shift = len(self.conversation.transcript) - self.items
+        places = ((mark.index + (shift if mark.index else 0), mark) for mark in self.marks)
+        return tuple((transcript[place].id, mark) for place, mark in places if 0 <= place < len(transcript))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeper:
+    """Engages conversations."""
+
+    conversations: Conversations
+    metrics: Metrics
+    clock: Callable[[], float]
+
+    async def engage(self, call: Call, items: Sequence[Json], task: Task, *, keep: bool = True) -> Engaged:
+        """The conversation of a call, with what is to be sent decided. `keep` is off for what is only counted.
+
+        Raises:
+            UserError: the request is none.
+            CallRefused: it cannot fit.
+        """
+        plain, marks = normal(items, call.dialect)
+        fixed = fixed_of(call, task)
+        profile = call.profile
+        wanted = Wanted(
+            owner=call.caller.principal,
+            codec=call.codec,
+            profile=profile,
+            settings=settings_of(call, task),
+            seed=seed_of(call.dialect, profile.id, call.headers),
+            told=prefix_of(call.body),
+            overhead=overhead_of(profile, system=fixed.system, tools=fixed.tools),
+            items=plain,
+            now=self.clock(),
+        )
+        shelf = self.conversations.shelf(wanted)
+        async with shelf.lock:
+            conversation = await self.conversations.open(shelf, wanted)
+            engaged = Engaged(
+                call=call,
+                task=task,
+                keeper=self,
+                shelf=shelf,
+                conversation=conversation,
+                fixed=fixed,
+                marks=marks,
+                items=len(plain),
+            )
+            await self._prefix(engaged, wanted)
+            await engaged._project()
+            if keep:
+                record = replace(conversation.record, items=len(plain))
+                await committed(self.conversations.store, conversation, record, conversation.head, self.metrics)
+        return engaged
+
+    async def _prefix(self, engaged: Engaged, wanted: Wanted) -> None:
+        """Tools or system changed since the last request: sizes follow."""
+        conversation = engaged.conversation
+        if conversation.told == wanted.told and conversation.overhead == wanted.overhead:
+            return
+        conversation.told, conversation.prefix = wanted.told, prefix_hash(wanted.told)
+        conversation.overhead = wanted.overhead
+        entry = conversation.engine.prefix_changed(conversation.transcript, wanted.profile, wanted.overhead, wanted.now)
+        await drive_async(entry, engaged._ports())
+
+
+def settings_of(call: Call, task: Task) -> Settings:
+    """The engine's settings on a route; a handle is offered where there is a tool to recall with."""
+    named = next((tool.name for tool in task.tools if tool.name == "recall"), None)
+    return replace(preset(call.route.preset), recall_tool=named)
+
+
+def fixed_of(call: Call, task: Task) -> Request:
+    """Everything of a request but its messages, with our own tools."""
+    body: JsonObject = {**call.body, ITEMS[call.dialect]: []}
+    body.pop("context_management", None)
+    fixed = call.codec.decode_request(body)
+    params = {name: value for name, value in fixed.params.items() if name != ITEMS[call.dialect]}
+    named = {tool.name for tool in fixed.tools}
+    ours = tuple(tool for tool in task.tools if tool.name not in named)
+    return replace(
+        fixed,
+        model=call.route.model_for(call.model),
+        tools=(*fixed.tools, *ours),
+        params=params,
+        keys=(),
+        messages=(),
+    )
+
+
+def outgoing(fixed: Request, projection: Projection, marks: Sequence[tuple[str, Mark]], *, auto: bool) -> Request:
+    """The request of a projection."""
+    messages = projection.messages
+    places = {message.id: place for place, message in enumerate(messages)}
+    kept: dict[int, Mark] = {}
+    for message_id, mark in marks:
+        place = places.get(message_id)
+        if place is not None and (spot := _markable(messages[place], mark.block)) is not None:
+            kept[place] = replace(mark, index=place, block=spot)
+    params = fixed.params
+    if auto and projection.max_tokens is not None:
+        params = _bounded(params, projection.max_tokens)
+    if "drop_block_needed" in projection.notes:
+        thinking = params.get("thinking")
+        binding: JsonObject = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+        params = {
+            **params,
+            "thinking": {**(thinking if isinstance(thinking, dict) else {"type": "adaptive"}), **binding},
+        }
+    others = tuple(mark for mark in fixed.marks if mark.part != "messages")
+    return replace(fixed, messages=messages, marks=(*others, *(kept[place] for place in sorted(kept))), params=params)
+
+
+def _markable(message: Message, wanted: int) -> int | None:
+    """The block that a mark may stand on: the wanted one, or the last before it that is no thinking."""
+    for place in range(min(wanted, len(message.content) - 1), -1, -1):
+        if type(message.content[place]).__name__ not in ("Thinking", "RedactedThinking"):
+            return place
+    return None
+
+
+def _bounded(params: JsonObject, most: int) -> JsonObject:
+    """The longest answer, so that it fits behind the request; the budget of thinking stays below it."""
+    bounded = dict(params)
+    for name in LIMITS:
+        value = bounded.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value > most:
+            bounded[name] = most
+            thinking = bounded.get("thinking")
+            if (
+                isinstance(thinking, dict)
+                and isinstance(budget := thinking.get("budget_tokens"), int)
+                and budget >= most
+            ):
+                bounded["thinking"] = {**thinking, "budget_tokens": max(LEAST_BUDGET, most - 1)}
+    return bounded

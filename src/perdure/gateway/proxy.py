@@ -1,0 +1,314 @@
+"""From a call to its answer.
+
+It knows the ways that a call can take: on as it came, with edits, behind a summary, in other words for another
+upstream. It must never know HTTP on the client's side beyond the answer that it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+import httpx
+
+from perdure.gateway.answers import (
+    counted,
+    iteration,
+    kept_headers,
+    message_of,
+    openai_block,
+    openai_usage,
+    paused,
+    with_block,
+)
+from perdure.gateway.call import ITEMS, Call
+from perdure.gateway.compaction import (
+    block_events,
+    check_complete,
+    opaque_item,
+    signed_block,
+    summary_item,
+    threshold_block,
+    unfolded,
+    with_last_words,
+)
+from perdure.gateway.door import Chunks, Reply, json_reply
+from perdure.gateway.exchange import Denied, Exchange
+from perdure.gateway.joint import Joint, Prelude
+from perdure.gateway.keeper import Engaged, Keeper, Task
+from perdure.gateway.metrics import Metrics
+from perdure.gateway.own_tools import OwnTools
+from perdure.gateway.refusals import broken, error_event, framed
+from perdure.gateway.seal import Seal
+from perdure.gateway.summaries import Summary, narrated, summarised
+from perdure.gateway.translate import client_answer, client_refusal, upstream_body
+from perdure.gateway.upstream import Upstreams, homeward, relayed
+from perdure.gateway.watch import Watch
+from perdure.gateway.wishes import Wish, wish_of
+from perdure.guard import Guard
+from perdure.kernel.agent import Failure
+from perdure.kernel.context import Failed, Refused, Summarize
+from perdure.kernel.context import Reply as Narrative
+from perdure.kernel.errors import CallRefused, UserError
+from perdure.kernel.messages import Json, JsonObject, Request
+from perdure.memory import MemoryStore
+
+EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+
+COUNT_PATH = "/v1/messages/count_tokens"
+COMPACT_PATH = "/v1/responses/compact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxy:
+    """Answers calls."""
+
+    keeper: Keeper
+    upstreams: Upstreams
+    metrics: Metrics
+    seal: Seal
+    memory: MemoryStore | None
+    guard: Guard
+
+    async def create(self, call: Call) -> Reply:
+        """An answer of a model.
+
+        Raises:
+            UserError: the call is refused.
+        """
+        wish = wish_of(call)
+        if wish.nothing and not call.translated and not call.route.upstream_model:
+            return await self._verbatim(call)
+        items = _items(call)
+        if items is None:
+            return await self._verbatim(call)
+        items = unfolded(call, self.seal, items)
+        if wish.summarize is not None:
+            return await self._on_demand(call, wish, items)
+        engaged = await self._engaged(call, wish, items)
+        prelude, block = Prelude(), None
+        if wish.threshold is not None and engaged.tokens >= wish.threshold.trigger:
+            engaged, prelude, block = await self._folded(call, wish, engaged, wish.threshold.instructions)
+            if wish.threshold.pause:
+                return paused(call, prelude.iterations, block)
+        return await self._answered(call, wish, engaged, prelude, block)
+
+    async def count(self, call: Call) -> Reply:
+        """How many tokens a request has, behind edits and before.
+
+        Raises:
+            UserError: the call is refused.
+        """
+        wish = wish_of(call)
+        if wish.nothing and not call.translated and not call.route.upstream_model:
+            return await self._verbatim(call, COUNT_PATH)
+        items = _items(call)
+        if items is None:
+            return await self._verbatim(call, COUNT_PATH)
+        engaged = await self._engaged(call, wish, unfolded(call, self.seal, items), keep=False)
+        if call.translated:
+            return json_reply({"input_tokens": engaged.tokens})
+        body = call.codec.encode_request(replace(engaged.request, params=_countable(engaged.request.params)))
+        status, headers, raw = await self.upstreams.whole(call.outgoing(body, path=COUNT_PATH))
+        if status != 200 or not wish.edits:
+            return Reply(status=status, headers=kept_headers(headers), body=raw)
+        return counted(raw, headers, engaged.saved)
+
+    async def compact(self, call: Call) -> Reply:
+        """OpenAI's `/responses/compact`.
+
+        Raises:
+            UserError: the call is refused.
+        """
+        wish = wish_of(call)
+        native = call.route.native != "never" and call.profile.offers("response_compaction")
+        if native and not call.translated and not wish.blocks:
+            return await self._verbatim(call, COMPACT_PATH)
+        items = _items(call)
+        if items is None or call.body.get("previous_response_id") is not None:
+            raise CallRefused("input: the whole list of items is needed here")
+        plain = unfolded(call, self.seal, items)
+        engaged = await self._engaged(call, wish, plain, keep=False)
+        made = await self._summary(call, engaged, "")
+        said = [item for item in plain if isinstance(item, dict) and item.get("role") == "user"]
+        return json_reply({
+            "id": f"resp_{call.id}",
+            "object": "response.compaction",
+            "created_at": int(self.keeper.clock()),
+            "output": [*said, opaque_item(self.seal, call, made.text)],
+            "usage": openai_usage(made.response),
+        })  # fmt: skip
+
+    async def _verbatim(self, call: Call, path: str = "") -> Reply:
+        if call.translated:
+            raise CallRefused(f"{ITEMS[call.dialect]}: a list of messages is needed")
+        self.metrics.add("verbatim_requests", protocol=call.dialect)
+        response = await self.upstreams.open(call.outgoing(call.raw, path=path))
+        return relayed(response, None, broken(call.dialect, call.id))
+
+    async def _engaged(self, call: Call, wish: Wish, items: Sequence[Json], *, keep: bool = True) -> Engaged:
+        async def summarize(ask: Summarize, fixed: Request) -> Narrative | Failed | Refused:
+            return await narrated(call, self.upstreams, fixed, ask)
+
+        task = Task(rules=wish.rules, auto=wish.auto, tools=wish.tools, summarize=summarize)
+        self.metrics.add("edited_requests", protocol=call.dialect)
+        return await self.keeper.engage(call, items, task, keep=keep)
+
+    def _exchange(self, call: Call, wish: Wish, engaged: Engaged) -> Exchange:
+        return Exchange(
+            call=call,
+            engaged=engaged,
+            upstreams=self.upstreams,
+            own=OwnTools(
+                owner=call.caller.principal,
+                names=frozenset(tool.name for tool in wish.tools),
+                state=self.keeper.conversations.store,
+                memory=self.memory,
+                guard=self.guard,
+            ),
+            outgoing=lambda request: upstream_body(call, request),
+            recovered=lambda: self.metrics.add("overflows_recovered"),
+            ran=lambda: self.metrics.add("own_tool_calls"),
+        )
+
+    async def _answered(
+        self, call: Call, wish: Wish, engaged: Engaged, prelude: Prelude, block: JsonObject | None
+    ) -> Reply:
+        exchange = self._exchange(call, wish, engaged)
+        response = await exchange.ask()
+        if isinstance(response, Denied):
+            return client_refusal(call, response)
+        untouched = not (wish.tools or wish.edits or block or call.translated)
+        if untouched:
+            return _watched(relayed(response, None, broken(call.dialect, call.id)), response, call, engaged)
+        if call.streams and call.dialect == "anthropic" and not call.translated:
+            joint = Joint(exchange=exchange, edits=wish.edits, prelude=prelude)
+            headers = {**kept_headers(homeward(response)), **EVENTS}
+            return Reply(headers=headers, chunks=guarded(joint.stream(response), call))
+        if call.streams:
+            return Reply(headers=EVENTS, chunks=guarded(_gathered_events(exchange, response, block, prelude), call))
+        answer = await exchange.converse(response)
+        if isinstance(answer, Denied):
+            return client_refusal(call, answer)
+        body = client_answer(call, answer)
+        if wish.edits:
+            body["context_management"] = {"applied_edits": engaged.applied()}
+        return json_reply(with_block(call, body, block, prelude.iterations))
+
+    async def _folded(
+        self, call: Call, wish: Wish, engaged: Engaged, instructions: str
+    ) -> tuple[Engaged, Prelude, JsonObject | None]:
+        """Behind a summary. Where none comes, the conversation goes on as it is, and an empty block says so."""
+        try:
+            made = await self._summary(call, engaged, instructions)
+        except CallRefused:
+            if call.dialect == "responses":
+                return engaged, Prelude(), None
+            block = threshold_block(self.seal, call, "")
+            return engaged, Prelude(events=block_events(block), blocks=1), block
+        text = with_last_words(made.text, engaged.transcript)
+        anthropic = call.dialect == "anthropic"
+        block = threshold_block(self.seal, call, text) if anthropic else opaque_item(self.seal, call, text)
+        prelude = Prelude(
+            events=block_events(block) if anthropic else (), blocks=1, iterations=(iteration(made.response),)
+        )
+        head = [
+            item
+            for item in _items(call) or []
+            if isinstance(item, dict) and item.get("role") in ("system", "developer")
+        ]
+        items: list[Json] = [*(() if anthropic else head), summary_item(text, call.dialect)]
+        return await self._engaged(call, wish, items), prelude, block
+
+    async def _on_demand(self, call: Call, wish: Wish, items: Sequence[Json]) -> Reply:
+        if call.dialect == "anthropic":
+            check_complete(items)
+        engaged = await self._engaged(call, wish, items, keep=False)
+        if call.dialect == "responses":
+            made = await self._summary(call, engaged, "")
+            text = with_last_words(made.text, engaged.transcript)
+            return openai_block(call, opaque_item(self.seal, call, text), made.response, int(self.keeper.clock()))
+        try:
+            made = await self._summary(call, engaged, wish.summarize or "")
+        except _NoSummary as none:
+            return message_of(call, None, none.summary.stop_reason, none.summary.response)
+        return message_of(call, signed_block(self.seal, call, made.text), "compaction", made.response)
+
+    async def _summary(self, call: Call, engaged: Engaged, instructions: str) -> Summary:
+        """A summary of what a request would send.
+
+        Raises:
+            _NoSummary: the model wrote none.
+            CallRefused: it could not be asked.
+        """
+        request = engaged.request
+        fixed = replace(engaged.fixed, marks=request.marks)
+        made = await summarised(call, self.upstreams, fixed, request.messages, instructions)
+        if isinstance(made, Failure):
+            code = "compaction_unavailable" if call.dialect == "anthropic" else ""
+            status = 529 if made.status in (None, 200) or (made.status or 0) >= 500 else made.status or 529
+            raise CallRefused(f"the summary could not be made: {made.message}", status=status, code=code)
+        if not made.text:
+            raise _NoSummary(made)
+        self.metrics.add("compactions")
+        return made
+
+
+class _NoSummary(CallRefused):
+    """A model was asked and wrote no summary."""
+
+    def __init__(self, summary: Summary) -> None:
+        super().__init__("the model wrote no summary", status=529)
+        self.summary = summary
+
+
+async def guarded(chunks: AsyncGenerator[bytes, None], call: Call) -> AsyncGenerator[bytes, None]:
+    """A stream that ends in an error event where it fails: its status was sent long ago."""
+    try:
+        async with aclosing(chunks) as pieces:
+            async for piece in pieces:
+                yield piece
+    except UserError as error:
+        refused = error if isinstance(error, CallRefused) else CallRefused(str(error), status=502)
+        yield framed(call.dialect, error_event(call.dialect, refused, call.id))
+
+
+def _watched(reply: Reply, response: httpx.Response, call: Call, engaged: Engaged) -> Reply:
+    """The same, and what the provider counted is kept when it has passed."""
+    return reply if reply.chunks is None else replace(reply, chunks=_counting(reply.chunks, response, call, engaged))
+
+
+async def _counting(chunks: Chunks, response: httpx.Response, call: Call, engaged: Engaged) -> Chunks:
+    watch = Watch(call.upstream_codec, "event-stream" in response.headers.get("content-type", ""))
+    async with aclosing(chunks) as pieces:
+        async for piece in pieces:
+            yield piece
+            watch.feed(piece)
+    await engaged.answered(watch.usage())
+
+
+async def _gathered_events(
+    exchange: Exchange, response: httpx.Response, block: JsonObject | None, prelude: Prelude
+) -> Chunks:
+    answer = await exchange.converse(response)
+    if isinstance(answer, Denied):
+        raise CallRefused(f"the upstream refused: {answer.failure.message}", status=answer.status)
+    call = exchange.call
+    body = with_block(call, client_answer(call, answer), block, prelude.iterations)
+    for event in call.codec.encode_events(call.codec.decode_response(body)):
+        yield framed(call.dialect, event)
+    if call.dialect == "chat":
+        yield b"data: [DONE]\n\n"
+
+
+def _items(call: Call) -> list[Json] | None:
+    """The items of a call; None where there are none, which is the upstream's to refuse."""
+    items = call.body.get(ITEMS[call.dialect])
+    if isinstance(items, str) and items and call.dialect == "responses":
+        return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": items}]}]
+    return items if isinstance(items, list) and items else None
+
+
+def _countable(params: JsonObject) -> JsonObject:
+    return {name: value for name, value in params.items() if name not in ("max_tokens", "stream", "metadata")}

@@ -1,0 +1,55 @@
+"""A gateway in front of a double, both over loopback."""
+
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import uvicorn
+
+from perdure.gateway import Config, Gateway, Parts, Route
+from perdure.testing.doubles import AnthropicDouble, OpenAIDouble, serve
+
+Double = AnthropicDouble | OpenAIDouble
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    url: str
+    gateway: Gateway
+
+
+@contextmanager
+def running(gateway: Gateway) -> Generator[str]:
+    """With its lifespan, so that its connections are closed in the loop that made them."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        config = uvicorn.Config(
+            gateway, loop="asyncio", http="h11", ws="none", lifespan="on", access_log=False, log_config=None
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(10)
+
+
+@pytest.fixture
+def front() -> Iterator[Callable[..., Front]]:
+    """Makes gateways; options are those of the route, and `config` and `parts` those of the whole."""
+    with ExitStack() as stack:
+
+        def make(
+            double: Double, config: dict[str, Any] | None = None, parts: Parts | None = None, **route: Any
+        ) -> Front:
+            upstream = stack.enter_context(serve(double))
+            made = Config(routes=(Route(base_url=upstream, **route),), **(config or {}))
+            gateway = Gateway(made, parts)
+            return Front(stack.enter_context(running(gateway)), gateway)
+
+        yield make
