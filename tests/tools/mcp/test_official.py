@@ -285,6 +285,22 @@ def test_a_server_that_will_not_end_is_killed_with_what_it_started(
     assert [False, False] == [alive(int(pid)) for pid in numbers.read_text(encoding="utf-8").split()]
 
 
+def test_a_session_that_is_cancelled_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "PATIENCE", 0.1)
+    numbers = tmp_path / "numbers"
+
+    async def act(_tea: Tea) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.Event().wait()
+
+    with pytest.raises(asyncio.CancelledError):
+        with_server(raw("stubborn", str(numbers)), tmp_path, act)
+
+    assert [False, False] == [alive(int(pid)) for pid in numbers.read_text(encoding="utf-8").split()]
+
+
 def shop() -> MCPServer:
     app = MCPServer("shop")
 

@@ -9,7 +9,9 @@ from typing import TypeVar
 
 import pytest
 
-from perdure.kernel.messages import Json, JsonObject, ToolReference, text_of
+from perdure.kernel.agent import Agent, AgentTool, Setup
+from perdure.kernel.messages import Json, JsonObject, Tool, ToolReference, text_of
+from perdure.testing.models import ScriptedModel
 from perdure.tools.actions import CallServer, Harmless
 from perdure.tools.failed import ToolFailed
 from perdure.tools.mcp import (
@@ -144,6 +146,35 @@ def test_a_search_waits_for_a_server_that_is_on_its_way() -> None:
             return await asked
 
     assert played(go).startswith("mcp__shop__price: [of the MCP server shop] The price of a tea.\nArguments")
+
+
+def test_a_server_that_comes_in_the_middle_of_a_run_is_used_and_moves_no_byte_of_the_tools() -> None:
+    script = """
+        call wait {}
+        ---
+        call tool_search {"query": "tea"}
+        ---
+        call tool_call {"tool": "mcp__shop__price", "arguments": {"tea": "Assam"}}
+        ---
+        say Done.
+    """
+
+    async def go() -> tuple[list[str], bool]:
+        shop, model = Shop(), ScriptedModel(script)
+        async with serving(servers_over(shop)) as servers:
+
+            async def wait(_given: JsonObject) -> str:
+                shop.open.set()
+                return "It comes."
+
+            definition = Tool(name="wait", schema={"type": "object"})
+            found = tuple(each.tool for each in offered(servers))
+            agent = Agent(model, Setup(tools=(AgentTool(definition=definition, run=wait), *found)))
+            await agent.run("How much is Assam?")
+        results = [text_of(message.content) for message in agent.transcript if message.tool_results]
+        return [result[:21] for result in results], all(ask.tools == model.asked[0].tools for ask in model.asked)
+
+    assert (["It comes.", "mcp__shop__price: [of", "price Assam"], True) == played(go)
 
 
 def test_a_tool_that_a_search_found_can_be_called() -> None:
