@@ -53,7 +53,7 @@ def signal_of(message: Message, window: int | None) -> Signal:
     reason = message.stop_reason or ""
     if reason in FULL:
         return "too_long"
-    if reason in REFUSED:
+    if reason in REFUSED or _only_refuses(message):
         return "refused"
     if reason in CUT:
         # A server that lets a request grow past its window leaves no room for an answer, and does not say so.
@@ -62,6 +62,12 @@ def signal_of(message: Message, window: int | None) -> Signal:
     if message.tool_uses:
         return "calls"
     return "paused" if reason in PAUSED and continues(message) else "said"
+
+
+def _only_refuses(message: Message) -> bool:
+    """Whether a chat server said why it does not answer, and nothing else; such a message it would not take back, since
+    a message of the assistant's needs content or calls (OpenAI, Chat Completions, 2026-11)."""
+    return not message.content and message.extra is not None and bool(message.extra.get("refusal"))
 
 
 def taken(message: Message, signal: Signal, dialect: Dialect, used: set[str]) -> Message | None:

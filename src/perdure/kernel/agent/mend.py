@@ -83,6 +83,11 @@ def arguments_of(call: ToolUse) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
+def is_free(call: ToolUse) -> bool:
+    """Whether the call is of a tool that takes any text (OpenAI, custom tools): it has no arguments to be mended."""
+    return call.extra is not None and call.extra.get("type") in ("custom_tool_call", "custom")
+
+
 def continues(message: Message) -> bool:
     """Whether the provider can go on from the end of this answer: after a server tool, or right after a compaction."""
     last = message.content[-1] if message.content else None
@@ -98,7 +103,8 @@ def _callable(call: ToolUse, used: set[str]) -> ToolUse:
     used.add(identity)
     if identity != call.id:
         call = replace(call, id=identity)
-    return replace(call, input={}, raw_input=None) if arguments_of(call) is None else call
+    unfit = arguments_of(call) is None and not is_free(call)
+    return replace(call, input={}, raw_input=None) if unfit else call
 
 
 def _same(one: Block, other: Block) -> bool:
