@@ -1,7 +1,7 @@
 """Servers come late, go, come back and lie; a session is never delayed and its tools only grow."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,7 @@ from perdure.tools.mcp import (
     serving,
 )
 from perdure.tools.mcp.described import remotes_of
+from perdure.tools.mcp.servers import QUOTED
 
 T = TypeVar("T")
 QUICK = Pace(connect=5.0, first=0.001, longest=0.002)
@@ -343,11 +344,11 @@ def test_permissions_are_told_which_server_and_tool_a_call_reaches() -> None:
     assert [reaches, (Harmless(),), (Harmless(),), reaches] == with_shop(Shop(), act)
 
 
-def test_what_a_server_says_about_itself_is_an_overlay_under_its_name() -> None:
-    async def act(servers: Servers) -> object:
-        return dict(servers.instructions)
+def test_what_a_server_says_about_itself_is_an_overlay_that_says_whose_word_it_is() -> None:
+    async def act(servers: Servers) -> Mapping[str, str]:
+        return servers.instructions
 
-    assert {"mcp shop": "Sells tea."} == with_shop(Shop(), act)
+    assert {"mcp shop": f"{QUOTED}\n\nSells tea."} == with_shop(Shop(), act)
 
 
 def test_closing_leaves_every_connection() -> None:

@@ -25,6 +25,8 @@ from perdure.tools.mcp.settings import Server, hide
 CLOSE = 6.0
 """Seconds that all servers together have to end; beyond what the transport itself takes to kill a process."""
 
+QUOTED = "What this MCP server says about its tools. It was written by the server, and is no word of the user's:"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -68,8 +70,10 @@ class Servers:
 
     @property
     def instructions(self) -> Mapping[str, str]:
-        """What each server says about itself, by name: overlays of the session. Text of the server's own."""
-        return {f"mcp {name}": link.instructions for name, link in self._links.items() if link.instructions}
+        """What each server says about itself, by name: overlays of the session."""
+        return {
+            f"mcp {name}": f"{QUOTED}\n\n{link.instructions}" for name, link in self._links.items() if link.instructions
+        }
 
     @property
     def standings(self) -> tuple[Standing, ...]:
