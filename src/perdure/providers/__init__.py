@@ -7,6 +7,7 @@ from perdure.providers.http_model import HttpModel
 from perdure.providers.local import LocalModel, chat_at, find_local, window_of
 from perdure.providers.openai import ChatApi, ResponsesApi, chat, openai
 from perdure.providers.retry import Patience
+from perdure.providers.warm import Ping, keep_warm
 
 __all__ = [
     "AnthropicApi",
@@ -16,12 +17,14 @@ __all__ = [
     "LocalModel",
     "Native",
     "Patience",
+    "Ping",
     "ResponsesApi",
     "anthropic",
     "chat",
     "chat_at",
     "classify",
     "find_local",
+    "keep_warm",
     "openai",
     "window_of",
 ]

@@ -32,6 +32,10 @@ class Api(Protocol):
         """The fields beside model, tools, system and messages. `previous` is the id of the last response."""
         ...
 
+    def ping(self, params: JsonObject) -> JsonObject:
+        """The fields of the cheapest request with the same prompt, which does not stream."""
+        ...
+
     def headers(self, request: Request) -> Mapping[str, str]:
         """Headers that follow from what the request holds, such as Anthropic's betas."""
         ...

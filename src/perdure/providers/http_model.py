@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import count
 
 import httpx
 
 from perdure.kernel.agent import Answered, Ask, Failure, ModelEvent, Retrying
 from perdure.kernel.errors import InvalidJson, InvalidMessage
-from perdure.kernel.messages import JsonObject, Request, decode_json
+from perdure.kernel.messages import JsonObject, Request, Usage, decode_json
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.wire import Codec, StreamDecoder
 from perdure.providers.api import Api, Endpoint, request_of
@@ -101,6 +102,18 @@ class HttpModel:
                 return
             yield Retrying(failure=failure, attempt=attempt, wait=wait, shown=shown)
             await self._edge.sleep(wait)
+
+    async def ping(self, ask: Ask) -> Usage | Failure:
+        """Have the provider read the prompt of a question again, and answer as little as it may."""
+        request = self.request(ask)
+        request = replace(request, params=self.api.ping(request.params))
+        answer = await self.post(self.api.path, self.codec.encode_request(request), self.api.headers(request))
+        if isinstance(answer, Failure):
+            return answer
+        try:
+            return self.codec.decode_response(answer).message.usage or Usage()
+        except InvalidMessage as error:
+            return Failure(kind="server", message=f"the answer makes no sense: {error}", status=200)
 
     async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> JsonObject | Failure:
         """One call without a stream: counting, compaction. The failure is classified and not retried."""

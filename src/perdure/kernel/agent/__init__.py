@@ -34,6 +34,7 @@ from perdure.kernel.agent.run import Agent, Listener, MemoryHost, subagent
 from perdure.kernel.agent.setup import Setup
 from perdure.kernel.agent.state import Bounds, EndState, Phase, Signal, State
 from perdure.kernel.agent.step import ENDS, NEXT, step
+from perdure.kernel.agent.watch import Resting
 
 __all__ = [
     "ENDS",
@@ -63,6 +64,7 @@ __all__ = [
     "ModelEvent",
     "Phase",
     "Reminder",
+    "Resting",
     "Result",
     "Retrying",
     "Setup",

@@ -83,12 +83,12 @@ class Agent:
             ledger=setup.ledger,
         )
         self._model, self._setup, self._host = model, setup, host
-        self._watch = CacheWatch(model.profile)
+        self.watch = CacheWatch(model.profile)
+        """What is known of the provider's cache; `resting` says what keeps it warm between runs."""
         self._stopped, self._writing = asyncio.Event(), asyncio.Lock()
         self._listen: Listener = lambda _event: None
-        self._state = State()
+        self._state, self._drop_block = State(), False
         self._projection: Projection | None = None
-        self._drop_block = False
         self._used = answers.call_ids(setup.transcript)
         self._partial: dict[int, Text] = {}
         self._results: dict[str, ToolResult] = {}
@@ -216,8 +216,8 @@ class Agent:
         if projection is None:
             raise RuntimeError("a call comes after a projection")
         asked = self._setup.question(projection, self._model.profile, drop_block=self._drop_block)
-        ask = self._watch.marked(asked, projection, self._model.now())
-        self._watch.sent(self._model.request(ask))
+        ask = self.watch.marked(asked, projection, self._model.now())
+        self.watch.sent(self._model.request(ask))
         self._listen(events.TurnStart(number=self._state.turns + 1, tokens=projection.usage.tokens))
         self._partial = {}
         async with aclosing(self._model.stream(ask)) as stream:
@@ -355,7 +355,7 @@ class Agent:
         return Failed(reason="the stream ended without an answer")
 
     def _counted(self, usage: Usage) -> None:
-        seen = self._watch.answered(usage, self._model.codec)
+        seen = self.watch.answered(usage, self._model.codec)
         self._paid(usage, seen.predicted, summary=False)
         if seen.reading is not None and seen.reading.outcome == "break":
             self._listen(events.CacheBreak(reading=seen.reading, where=seen.where, byte=seen.byte))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perdure.kernel.agent.ports import Ask
-from perdure.kernel.cache import CacheMonitor, Head, PrefixChain, Reading, plan_marks, rolling_mark
+from perdure.kernel.cache import CacheMonitor, Head, Pause, PrefixChain, Reading, plan_marks, rolling_mark
 from perdure.kernel.context import Projection
 from perdure.kernel.messages import Mark, Message, Request, Ttl, Usage
 from perdure.kernel.models import ModelProfile
@@ -21,6 +21,17 @@ SHORT, LONG = 300.0, 3_600.0
 
 GAPS = 50
 """How many of the newest pauses between calls tell what the next one will be like."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resting:
+    """A conversation between two runs: what a ping has to repeat, and what tells whether one pays."""
+
+    ask: Ask
+    """The last question."""
+    pause: Pause
+    gaps: tuple[float, ...]
+    """The pauses between requests so far, in seconds, the newest last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +56,7 @@ class CacheWatch:
         self._gaps: list[float] = []
         self._grown = 0
         self._last: float | None = None
+        self._asked: tuple[Ask, float] | None = None
         self._pair: tuple[Request | None, Request | None] = (None, None)
 
     def marked(self, ask: Ask, projection: Projection, now: float | None) -> Ask:
@@ -64,7 +76,17 @@ class CacheWatch:
             marks = tuple(replace(mark, ttl="1h") for mark in marks)
         life = LONG if any(mark.ttl == "1h" for mark in marks[-1:]) else self._short()
         self._monitor = self._monitor.sent(chain, now or 0.0, life, edited=projection.changed)
-        return replace(ask, marks=marks)
+        marked = replace(ask, marks=marks)
+        self._asked = (marked, life)
+        return marked
+
+    def resting(self) -> Resting | None:
+        """The conversation as it rests; None where no time is known or nothing was asked yet."""
+        if self._asked is None or self._last is None or self._chain is None:
+            return None
+        ask, life = self._asked
+        pause = Pause(prefix=self._chain.tokens, started=self._last, life=life)
+        return Resting(ask=ask, pause=pause, gaps=tuple(self._gaps))
 
     def sent(self, request: Request) -> None:
         """What left, to compare a later one with."""

@@ -229,6 +229,10 @@ class Engine:
         """The present estimate, without doing anything."""
         return self._result(self._work(transcript, None, "project"))
 
+    def kept_warm(self, at: float) -> None:
+        """The provider's cache was renewed by a request of which the transcript knows nothing, at this Unix time."""
+        self._gauge.last_request = max(at, self._gauge.last_request or at)
+
     def snapshot(self, transcript: Transcript, now: float | None) -> Snapshot:
         """What a screen shows."""
         work = self._work(transcript, now, "project")

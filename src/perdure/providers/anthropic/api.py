@@ -57,6 +57,16 @@ class AnthropicApi:
             fields["thinking"] = thinking
         return {**fields, **self.native.params(previous), **self.more}
 
+    def ping(self, params: JsonObject) -> JsonObject:
+        """Nothing is sampled with `max_tokens: 0` (prompt caching guide, pre-warming, 2026-10), which goes together
+        neither with a budget for thinking nor with a format."""
+        fields = {**params, "stream": False, "max_tokens": 0}
+        thinking, output = params.get("thinking"), params.get("output_config")
+        if isinstance(thinking, dict) and thinking.get("type") == "enabled":
+            budget = thinking.get("budget_tokens")
+            return {**fields, "max_tokens": (budget if isinstance(budget, int) else 1_024) + 1}
+        return {**fields, "max_tokens": 1} if isinstance(output, dict) and "format" in output else fields
+
     def headers(self, request: Request) -> Mapping[str, str]:
         """The betas that the request needs, and those that were asked for."""
         betas = betas_of(request, self.betas)

@@ -20,6 +20,9 @@ from perdure.providers.retry import Patience
 
 OPENAI_URL = "https://api.openai.com/v1"
 
+LEAST_ANSWER = 16
+"""Tokens of `max_output_tokens`."""
+
 LEAST_THRESHOLD = 1_000
 """Tokens of `compact_threshold` (a third party's note, 2026)."""
 
@@ -52,7 +55,7 @@ class ResponsesApi:
             # Models without reasoning refuse the field.
             fields["include"] = ["reasoning.encrypted_content"]
         if ask.max_tokens is not None:
-            fields["max_output_tokens"] = max(16, ask.max_tokens)
+            fields["max_output_tokens"] = max(LEAST_ANSWER, ask.max_tokens)
         if ask.session:
             fields["prompt_cache_key"] = ask.session
         if self.reasoning is not None:
@@ -60,6 +63,10 @@ class ResponsesApi:
         if self.compact_at is not None:
             fields["context_management"] = [{"type": "compaction", "compact_threshold": self.compact_at}]
         return {**fields, **self.more}
+
+    def ping(self, params: JsonObject) -> JsonObject:
+        """Sixteen tokens are the least that an answer may be limited to."""
+        return {**params, "stream": False, "max_output_tokens": LEAST_ANSWER}
 
     def headers(self, request: Request) -> Mapping[str, str]:
         """None of its own."""
@@ -95,6 +102,11 @@ class ChatApi:
         if ask.session and self.cache_key:
             fields["prompt_cache_key"] = ask.session
         return {**fields, **self.more}
+
+    def ping(self, params: JsonObject) -> JsonObject:
+        """One token."""
+        left = {name: value for name, value in params.items() if name != "stream_options"}
+        return {**left, "stream": False, self.limit: 1}
 
     def headers(self, request: Request) -> Mapping[str, str]:
         """None of its own."""
