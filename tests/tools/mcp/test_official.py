@@ -301,8 +301,19 @@ def test_a_session_that_is_cancelled_leaves_no_process(tmp_path: Path, monkeypat
     assert [False, False] == [alive(int(pid)) for pid in numbers.read_text(encoding="utf-8").split()]
 
 
-def shop() -> MCPServer:
+def shop(began: threading.Event | None = None, ended: threading.Event | None = None) -> MCPServer:
     app = MCPServer("shop")
+
+    @app.tool()
+    async def slow() -> str:
+        if began is not None:
+            began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            if ended is not None:
+                ended.set()
+        return ""
 
     @app.tool()
     def add(a: int, b: int) -> int:
@@ -322,7 +333,7 @@ def shop() -> MCPServer:
         await ctx.notify_tools_changed()
         return "grown"
 
-    for each in (add, picture, giant, grow):
+    for each in (add, slow, picture, giant, grow):
         assert callable(each)
     return app
 
@@ -386,6 +397,19 @@ def test_over_http_tools_are_called_with_the_headers_and_answers_keep_their_kind
     total, kinds, length = over_http(door, tmp_path, act)
 
     assert ("3", ["image/png"], True, {b"Bearer open-sesame"}) == (total, kinds, length < 300_000, door.keys)
+
+
+def test_over_http_a_call_that_is_interrupted_ends_at_the_server(tmp_path: Path) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    async def act(tea: Tea) -> bool:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(tea.use("slow"))
+            await asyncio.to_thread(began.wait, 20)
+            running.cancel()
+        return await asyncio.to_thread(ended.wait, 20)
+
+    assert over_http(Door(shop(began, ended).streamable_http_app()), tmp_path, act) is True
 
 
 def test_over_http_an_answer_that_is_too_long_breaks_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ LINE = 16 * 1024 * 1024
 """Bytes of a line: ten pictures, and less than what would fill memory."""
 KEPT = 1024 * 1024
 """Bytes kept of what a process writes to stderr."""
-LAST = 10
+LAST = 3
 """Lines of it that are told when the process fails."""
 FLUSH = 0.5
 """Seconds in which what was said last has to reach the process."""
@@ -59,7 +59,9 @@ class Mutterings:
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 async for chunk in stream:
                     room -= os.write(file, chunk[:room])
-                    self.last.extend(line[:300] for line in chunk.decode("utf-8", "replace").splitlines() if line)
+                    self.last.extend(
+                        line.strip()[:180] for line in chunk.decode("utf-8", "replace").splitlines() if line.strip()
+                    )
         finally:
             os.close(file)
 
