@@ -107,6 +107,13 @@ def openai_block(call: Call, item: JsonObject, response: Response, created: int)
     return Reply(headers={"content-type": "text/event-stream; charset=utf-8"}, body=raw)
 
 
+def window_item(item: JsonObject) -> JsonObject:
+    """A message of the user's as `/responses/compact` gives it back."""
+    content = item.get("content")
+    parts: Json = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+    return {"type": "message", "status": "completed", **item, "content": parts}
+
+
 def openai_usage(response: Response) -> JsonObject:
     """Counts in the words of the Responses API."""
     usage = response.message.usage or Usage()

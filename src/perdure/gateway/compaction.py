@@ -158,9 +158,11 @@ def _from_item(call: Call, seal: Seal, items: Sequence[Json]) -> list[Json]:
         raise CallRefused(
             f"input.{places[-1]}: the encrypted content could not be verified", code="invalid_encrypted_content"
         )
-    head = [
-        item for item in items[: places[-1]] if isinstance(item, dict) and item.get("role") in ("system", "developer")
-    ]
+    before = [item for item in items[: places[-1]] if isinstance(item, dict) and not _is_block(item)]
+    # A window that the endpoint made begins with all that the user said, which stays; a history that goes on begins
+    # with more than that, and the summary stands for it.
+    made = all(item.get("role") in ("user", "system", "developer") for item in before)
+    head = [item for item in before if made or item.get("role") in ("system", "developer")]
     return [*head, summary_item(text, "responses"), *kept[places[-1] + 1 :]]
 
 

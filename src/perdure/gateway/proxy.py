@@ -20,6 +20,7 @@ from perdure.gateway.answers import (
     openai_block,
     openai_usage,
     paused,
+    window_item,
     with_block,
 )
 from perdure.gateway.call import ITEMS, Call
@@ -131,7 +132,7 @@ class Proxy:
         plain = unfolded(call, self.seal, items)
         engaged = await self._engaged(call, wish, plain, keep=False)
         made = await self._summary(call, engaged, "")
-        said = [item for item in plain if isinstance(item, dict) and item.get("role") == "user"]
+        said = [window_item(item) for item in plain if isinstance(item, dict) and item.get("role") == "user"]
         return json_reply({
             "id": f"resp_{call.id}",
             "object": "response.compaction",
