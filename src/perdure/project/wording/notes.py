@@ -39,7 +39,7 @@ def skills_body(listing: str) -> str:
     """The list of skills; empty where there are none."""
     if not listing:
         return ""
-    return f"Skills: instructions for tasks of a kind. Read a skill's SKILL.md before you begin such a task.\n{listing}"
+    return f"Skills: instructions for tasks of a kind. Load the one that fits before you begin such a task.\n{listing}"
 
 
 def project_body(text: str) -> str:
