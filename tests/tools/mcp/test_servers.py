@@ -1,6 +1,8 @@
 """Servers come late, go, come back and lie; a session is never delayed and its tools only grow."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -370,6 +372,12 @@ def test_without_the_sdk_a_server_says_what_to_install_and_nothing_breaks() -> N
             return servers.standings[0].problem
 
     assert "pip install 'perdure[mcp]'" in played(go)
+
+
+def test_the_sdk_is_not_imported_with_the_package() -> None:
+    ask = "import sys, perdure.tools.mcp; print({'mcp', 'anyio', 'pydantic', 'httpx2'} & set(sys.modules))"
+
+    assert "set()\n" == subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
 
 
 def test_without_a_server_the_sdk_is_not_loaded() -> None:

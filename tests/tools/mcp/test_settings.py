@@ -1,5 +1,6 @@
 """Settings name servers; what they hold of secrets leaves in no text."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,15 @@ def test_a_call_has_two_minutes_unless_the_settings_say_otherwise() -> None:
     given: dict[str, Json] = {"a": {"command": "shop"}, "b": {"command": "shop", "timeout": 5}}
 
     assert [CALL, 5.0] == [server.seconds for server in servers_of(given, {}, CWD)]
+
+
+def test_the_page_on_servers_shows_settings_that_are_taken() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
+    shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
+
+    made = servers_of(shown["mcp"], {"DOCS_TOKEN": "t-1", "TICKETS_TOKEN": "t-2"}, CWD)
+
+    assert [("docs", CALL), ("tickets", 30.0)] == [(server.name, server.seconds) for server in made]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a__b", "a_", "-a", "x" * 25, "é"])
