@@ -79,3 +79,12 @@ def test_a_long_message_is_shortened() -> None:
     failure = classify(400, encode_json({"error": {"message": "x" * 100_000}}))
 
     assert Failure(kind="invalid", message="x" * 500, status=400) == failure
+
+
+@pytest.mark.parametrize("before", [0, 480, 499])
+def test_a_secret_that_a_provider_quotes_back_is_not_told(before: int) -> None:
+    secret = "ghp_q7Rk2mZ9tLw4Vx8Yb3Nc6Hd1Js5Pf0GaTe2U"
+    said = f"{'x ' * (before // 2)}invalid content: export GITHUB_TOKEN={secret} and more"
+    failure = classify(400, encode_json({"error": {"message": said}}))
+
+    assert "ghp_" not in repr(failure)

@@ -10,12 +10,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from perdure.guard import SecretGuard
 from perdure.kernel.agent import Failure, FailureKind
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import JsonObject, decode_json
 
 MESSAGE_LIMIT = 500
 """Characters of a provider's message that are kept: some quote the request back."""
+
+READ_LIMIT = 8 * MESSAGE_LIMIT
+"""Characters of it that are looked at for secrets: one that is cut in two would not be known for what it is."""
+
+GUARD = SecretGuard()
 
 CODES: Mapping[str, FailureKind] = {
     # Anthropic, errors page, 2026-08: `error.type`, and `error.details.error_code`.
@@ -180,7 +186,7 @@ def classify(status: int | None, body: bytes | JsonObject, headers: Mapping[str,
         kind = STATUSES.get(status or 0, "server" if (status or 0) >= 500 else "invalid")
     return Failure(
         kind=kind,
-        message=message[:MESSAGE_LIMIT] or f"HTTP status {status}",
+        message=told(message) or f"HTTP status {status}",
         status=status,
         code=codes[0] if codes else "",
         retry_after=_retry_after(headers),
@@ -188,6 +194,11 @@ def classify(status: int | None, body: bytes | JsonObject, headers: Mapping[str,
         tokens=tokens,
         window=window,
     )
+
+
+def told(message: str) -> str:
+    """What somebody said as it may be shown and logged: short, and without secrets, which it may quote from us."""
+    return GUARD.redact(message[:READ_LIMIT])[:MESSAGE_LIMIT]
 
 
 def _error_of(body: bytes | JsonObject) -> JsonObject:

@@ -20,7 +20,7 @@ from perdure.kernel.models import ModelProfile
 from perdure.kernel.wire import Codec, StreamDecoder
 from perdure.providers.api import Api, Endpoint, request_of
 from perdure.providers.edge import Edge
-from perdure.providers.failures import classify
+from perdure.providers.failures import classify, told
 from perdure.providers.halves import Halves
 from perdure.providers.retry import Patience
 from perdure.providers.sse import EventReader
@@ -209,4 +209,4 @@ def _unreachable(error: httpx.HTTPError) -> Failure:
 
 
 def _said(error: httpx.HTTPError) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return told(f"{type(error).__name__}: {error}") if str(error) else type(error).__name__
