@@ -31,7 +31,7 @@ from perdure.tools.mcp import (
     serving,
 )
 from perdure.tools.mcp.described import remotes_of
-from perdure.tools.mcp.servers import QUOTED
+from perdure.tools.mcp.servers import CLOSE, QUOTED
 
 T = TypeVar("T")
 QUICK = Pace(connect=5.0, first=0.001, longest=0.002)
@@ -274,6 +274,32 @@ def test_a_server_that_never_comes_rests_and_is_tried_again_when_it_is_called() 
 
     assert ("OSError: no way in for [hidden] at shop", 1) == (problem, tried)
     assert "cannot be reached: OSError: no way in for [hidden] at shop" in said
+
+
+def test_a_server_that_comes_and_falls_over_at_once_is_not_started_for_ever() -> None:
+    async def go() -> int:
+        shop = Shop()
+        shop.open.set()
+        async with serving(servers_over(shop, Pace(first=0.0, longest=0.0, tries=3))) as servers:
+            while servers.standings[0].state != "resting":
+                await servers.changed.wait()
+                servers.changed.clear()
+                if servers.standings[0].state == "ready" and shop.notice is not None:
+                    shop.notice.lost()
+        return shop.reached
+
+    assert 4 == played(go)
+
+
+def test_closing_does_not_wait_for_a_server_that_is_still_on_its_way() -> None:
+    async def go() -> None:
+        shop = Shop()
+        async with asyncio.timeout(CLOSE / 2), serving(servers_over(shop, Pace(connect=60))) as servers:
+            while not shop.reached:
+                await asyncio.to_thread(lambda: None)
+            assert ("shop",) == servers.starting
+
+    played(go)
 
 
 def test_a_call_that_takes_too_long_is_cancelled_and_says_so() -> None:

@@ -38,6 +38,9 @@ class Pace:
     """The longest pause."""
     tries: int = 5
     """Failures in a row after which a server rests."""
+    steady: float = 60.0
+    """How long a server has to stay for its loss to be the first of a row again: one that comes and falls over at once
+    would be started for ever."""
 
 
 class Link:
@@ -68,15 +71,16 @@ class Link:
         """Keep the server reached until it is closed. Raises nothing that a server caused."""
         failures = 0
         while not self._closing:
+            began = asyncio.get_running_loop().time()
             try:
                 await self._session(connect)
-                failures = 0
             # A server, its process and the SDK between us raise whatever they like.
             except Exception as error:  # noqa: BLE001
                 self.problem = self._told(error)
-                failures = 1 if self.state == "ready" else failures + 1
                 if self.state != "ready":
                     self._tried.set()
+            lasted = asyncio.get_running_loop().time() - began
+            failures = 1 if self.state == "ready" and lasted >= self._pace.steady else failures + 1
             self._gone(failures)
             if not self._closing:
                 await self._pause(failures)
@@ -156,7 +160,7 @@ class Link:
         """Rest before the next try, unless somebody calls."""
         wait = None
         if failures <= self._pace.tries:
-            wait = min(self._pace.longest, self._pace.first * 2 ** max(0, failures - 1))
+            wait = min(self._pace.longest, self._pace.first * 2 ** (failures - 1))
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 await self._wanted.wait()

@@ -132,10 +132,15 @@ class Servers:
                 link.settled.set()
             return
         async with asyncio.TaskGroup() as group:
-            running = [group.create_task(link.live(connect)) for link in self._links.values()]
+            running = {group.create_task(link.live(connect)): link for link in self._links.values()}
             await self._closing.wait()
-            await asyncio.wait(running, timeout=CLOSE)
-            for task in running:
+            # One that is not reached has nothing to say goodbye to.
+            leaving = [task for task, link in running.items() if link.state == "ready"]
+            for task in running.keys() - set(leaving):
+                task.cancel()
+            if leaving:
+                await asyncio.wait(leaving, timeout=CLOSE)
+            for task in leaving:
                 task.cancel()
 
     def close(self) -> None:
