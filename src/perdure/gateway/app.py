@@ -7,8 +7,9 @@ failure of its own than that there was one; the log names the exception and the 
 from __future__ import annotations
 
 import logging
+import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import httpx
@@ -18,8 +19,10 @@ from perdure.gateway.call import Action, Call, checked
 from perdure.gateway.callers import Caller, KeyStore, StaticKey
 from perdure.gateway.config import Config
 from perdure.gateway.conversations import Conversations
-from perdure.gateway.door import Arrived, Reply, answer, arrive, json_reply, send_reply
+from perdure.gateway.door import Arrived, Reply, answer, arrive, headers_of, json_reply, send_reply
 from perdure.gateway.keeper import Keeper
+from perdure.gateway.mcp_endpoint import PATH as MCP_PATH
+from perdure.gateway.mcp_endpoint import McpEndpoint
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.proxy import Proxy
 from perdure.gateway.refusals import error_body
@@ -82,13 +85,15 @@ class Gateway:
         )
         self._upstreams = Upstreams(client, lambda: self.metrics.add("upstream_requests"))
         conversations = Conversations(self.state, self.metrics)
+        guard = SecretGuard()
+        self._endpoint = McpEndpoint(state=self.state, memory=self.memory, guard=guard)
         self._proxy = Proxy(
             keeper=Keeper(conversations=conversations, metrics=self.metrics, clock=parts.clock),
             upstreams=self._upstreams,
             metrics=self.metrics,
             seal=Seal(key=(config.secret or secrets.token_hex(32)).encode()),
             memory=self.memory,
-            guard=SecretGuard(),
+            guard=guard,
         )
 
     async def close(self) -> None:
@@ -106,6 +111,9 @@ class Gateway:
             return
         dialect = CALLS.get(scope["path"], ("anthropic", "create"))[0]
         name = secrets.token_hex(12)
+        if scope["path"] == MCP_PATH:
+            await self._mcp(scope, receive, send, name)
+            return
         try:
             arrived = await arrive(scope, receive, most=self.config.max_body, seconds=self.config.body_seconds)
         except CallRefused as refused:
@@ -121,14 +129,34 @@ class Gateway:
         await answer(arrived, receive, send, handle, lambda: self.metrics.add("disconnects"))
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                await self.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+        await receive()
+        async with self._endpoint.running():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _mcp(self, scope: Scope, receive: Receive, send: Send, name: str) -> None:
+        headers = headers_of(scope)
+        try:
+            caller = await self._admitted(headers)
+            if not await self._endpoint.handle(scope, receive, send, caller):
+                raise CallRefused("the endpoint is not running", status=503)
+        except CallRefused as refused:
+            await send_reply(_refusal("anthropic", refused, name), send)
+
+    async def _admitted(self, headers: Mapping[str, str]) -> Caller:
+        """Who calls.
+
+        Raises:
+            CallRefused: nobody who may.
+        """
+        if self.config.key is None and not _from_here(headers):
+            raise CallRefused("without a key this gateway serves programs of its own machine alone", status=403)
+        caller = await self.keys.caller(headers)
+        if caller is None:
+            raise CallRefused("a valid key is needed", status=401)
+        return caller
 
     async def _handle(self, arrived: Arrived, dialect: Dialect, name: str) -> Reply:
         try:
@@ -156,9 +184,7 @@ class Gateway:
                 return json_reply({"state": "ok" if ready else "unreachable"}, status=200 if ready else 503)
             case _:
                 pass
-        caller = await self.keys.caller(arrived.headers)
-        if caller is None:
-            raise CallRefused("a valid key is needed", status=401)
+        caller = await self._admitted(arrived.headers)
         match arrived.method, arrived.path:
             case "GET", "/metrics":
                 return Reply(headers={"content-type": "text/plain; version=0.0.4"}, body=self.metrics.text().encode())
@@ -236,6 +262,14 @@ def _refusal(dialect: Dialect, refused: CallRefused, name: str) -> Reply:
     if refused.status in (400, 404, 405, 413):
         headers["x-should-retry"] = "false"
     return json_reply(error_body(dialect, refused, f"req_{name}"), status=refused.status, headers=headers)
+
+
+def _from_here(headers: Mapping[str, str]) -> bool:
+    """Whether no page of a browser sent this: one that a hostile name was bound to this machine for, or of another
+    origin. A gateway without a key has nothing else to tell them by."""
+    named = [headers.get("host", ""), headers.get("origin", "").partition("://")[2]]
+    hosts = [re.sub(r":\d+$", "", name).strip("[]") for name in named if name]
+    return all(host in ("127.0.0.1", "localhost", "::1") for host in hosts)
 
 
 def _place(error: BaseException) -> str:

@@ -37,7 +37,10 @@ def unfolded(call: Call, seal: Seal, items: Sequence[Json]) -> list[Json]:
     i, j, block = told[-1]
     rest = [inner for inner in _content(items[i])[j + 1 :] if not _is_block(inner)]
     holder = items[i]
-    behind: list[Json] = [{**holder, "content": rest}] if rest and isinstance(holder, dict) else []
+    kept: list[Json] = [*rest]
+    behind: list[Json] = []
+    if kept and isinstance(holder, dict):
+        behind.append({**holder, "content": kept})
     return [summary_item(str(block["content"]), "anthropic"), *behind, *items[i + 1 :]]
 
 
@@ -85,9 +88,7 @@ def check_complete(items: Sequence[Json]) -> None:
             code="compaction_nothing_to_summarize",
         )
     last = said[-1]
-    if last.get("role") == "assistant" and any(
-        isinstance(block, dict) and block.get("type") == "tool_use" for block in _content(last)
-    ):
+    if last.get("role") == "assistant" and any(block.get("type") == "tool_use" for block in _content(last)):
         raise CallRefused(
             "compaction: the last assistant turn ends in a tool call without a result",
             code="compaction_incomplete_turn",
@@ -104,8 +105,8 @@ def summary_item(text: str, dialect: Dialect) -> JsonObject:
 
 def with_last_words(summary: str, messages: Sequence[Message]) -> str:
     """A summary with what the user said last, whole: it has to survive, whatever a model made of it."""
-    typed = next((texts for message in reversed(messages) if (texts := list(typed_texts(message)))), [])
-    said = "\n".join(text.text for text in typed)
+    typed = ["\n".join(text.text for text in typed_texts(message)) for message in messages]
+    said = next((text for text in reversed(typed) if text), "")
     return f"{summary}\n\nThe user's last message, whole:\n{said}" if said and said not in summary else summary
 
 

@@ -103,10 +103,7 @@ async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float) -
     Raises:
         CallRefused: its body is too large, or did not arrive in time.
     """
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    headers = headers_of(scope)
     told = headers.get("content-length", "")
     if told.isdecimal() and int(told) > most:
         raise _too_large(most)
@@ -122,6 +119,15 @@ async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float) -
         headers=headers,
         body=body,
     )
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers of a request: names in lower case; of several with one name, joined."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 async def _read(receive: Receive, most: int) -> bytes:

@@ -104,11 +104,12 @@ class Engaged:
             CallRefused: it cannot fit.
         """
         async with self.shelf.lock:
-            await self._project()
+            await self.decide()
 
-    async def _project(self) -> None:
+    async def decide(self) -> None:
+        """The same, for who holds the shelf's lock already."""
         engine, now = self.conversation.engine, self.keeper.clock()
-        ports = self._ports()
+        ports = self.ports()
         try:
             if self.task.rules or not self.task.auto:
                 self.projection = await drive_async(engine.edit_context(self.transcript, self.task.rules, now), ports)
@@ -122,7 +123,7 @@ class Engaged:
         async with self.shelf.lock:
             entry = self.conversation.engine.recover_overflow(self.transcript, error, self.keeper.clock())
             try:
-                self.projection = await drive_async(entry, self._ports())
+                self.projection = await drive_async(entry, self.ports())
             except Infeasible:
                 return False
         return self.projection.changed
@@ -164,7 +165,9 @@ class Engaged:
             })  # fmt: skip
         return told
 
-    def _ports(self) -> Ports:
+    def ports(self) -> Ports:
+        """What the engine asks for, on behalf of this call."""
+
         async def summarize(ask: Summarize) -> Reply | Failed | Refused:
             return await self.task.summarize(ask, self.fixed)
 
@@ -227,7 +230,7 @@ class Keeper:
                 items=len(plain),
             )
             await self._prefix(engaged, wanted)
-            await engaged._project()
+            await engaged.decide()
             if keep:
                 record = replace(conversation.record, items=len(plain))
                 await committed(self.conversations.store, conversation, record, conversation.head, self.metrics)
@@ -241,7 +244,7 @@ class Keeper:
         conversation.told, conversation.prefix = wanted.told, prefix_hash(wanted.told)
         conversation.overhead = wanted.overhead
         entry = conversation.engine.prefix_changed(conversation.transcript, wanted.profile, wanted.overhead, wanted.now)
-        await drive_async(entry, engaged._ports())
+        await drive_async(entry, engaged.ports())
 
 
 def settings_of(call: Call, task: Task) -> Settings:

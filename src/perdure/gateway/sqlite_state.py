@@ -97,7 +97,7 @@ class SqliteState:
 
     async def original(self, owner: Principal, family: str, handle: str) -> JsonObject | None:
         """See `StateStore`."""
-        statement = "SELECT body FROM original WHERE tenant = ? AND user = ? AND family = ? AND handle = ?"
+        statement = "SELECT body FROM original WHERE tenant = ? AND user = ? AND ? IN ('', family) AND handle = ?"
         row = await self._run(lambda: self._row(statement, (owner.tenant, owner.user, family, handle)))
         return decode_object(str(row[0])) if row else None
 
@@ -199,7 +199,9 @@ class SqliteState:
         return True
 
     def _originals(self, owner: Principal, family: str, words: Sequence[str], most: int) -> list[Found]:
-        statement = "SELECT handle, body FROM original WHERE tenant = ? AND user = ? AND family = ? ORDER BY rowid DESC"
+        statement = (
+            "SELECT handle, body FROM original WHERE tenant = ? AND user = ? AND ? IN ('', family) ORDER BY rowid DESC"
+        )
         found: list[Found] = []
         for row in self._rows(statement, (owner.tenant, owner.user, family)):
             body = decode_object(str(row[1]))

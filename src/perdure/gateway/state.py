@@ -81,11 +81,11 @@ class StateStore(Protocol):
         ...
 
     async def original(self, owner: Principal, family: str, handle: str) -> JsonObject | None:
-        """An original."""
+        """An original; an empty `family` means any of the owner's."""
         ...
 
     async def originals(self, owner: Principal, family: str, words: Sequence[str], most: int) -> list[Found]:
-        """The newest originals that hold all these words."""
+        """The newest originals that hold all these words; an empty `family` means any of the owner's."""
         ...
 
     async def ready(self) -> bool:
@@ -135,17 +135,21 @@ class MemoryState:
 
     async def original(self, owner: Principal, family: str, handle: str) -> JsonObject | None:
         """See `StateStore`."""
-        return self.kept.get((owner, family), {}).get(handle)
+        return dict(self._kept_of(owner, family)).get(handle)
 
     async def originals(self, owner: Principal, family: str, words: Sequence[str], most: int) -> list[Found]:
         """See `StateStore`."""
-        kept = reversed(self.kept.get((owner, family), {}).items())
+        kept = reversed(self._kept_of(owner, family))
         matching = [found_of(handle, original) for handle, original in kept if holds(original, words)]
         return matching[:most]
 
     async def ready(self) -> bool:
         """See `StateStore`."""
         return True
+
+    def _kept_of(self, owner: Principal, family: str) -> list[tuple[str, JsonObject]]:
+        shelves = [kept for (whose, name), kept in self.kept.items() if whose == owner and family in ("", name)]
+        return [item for kept in shelves for item in kept.items()]
 
 
 def found_of(handle: str, original: JsonObject) -> Found:
