@@ -22,6 +22,8 @@ class Ping:
 
     started: float
     """Unix seconds."""
+    warm_until: float
+    """Unix seconds until which the provider holds the prefix now."""
     usage: Usage
     usd: float | None
     """Its price; None where nobody publishes one."""
@@ -47,7 +49,8 @@ async def keep_warm(
         usage = await model.ping(resting.ask)
         if isinstance(usage, Failure):
             break
-        tell(Ping(started=started, usage=usage, usd=bill_of(usage, model.profile).usd))
+        usd = bill_of(usage, model.profile).usd
+        tell(Ping(started=started, warm_until=started + pause.life, usage=usage, usd=usd))
         pause = replace(pause, started=started, pings=pause.pings + 1)
         if usage.cache_read_tokens < usage.prompt_tokens // 2:
             # The prefix was written again instead of read: what was to be saved has been paid.

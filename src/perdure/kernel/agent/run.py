@@ -217,6 +217,7 @@ class Agent:
             raise RuntimeError("a call comes after a projection")
         asked = self._setup.question(projection, self._model.profile, drop_block=self._drop_block)
         ask = self.watch.marked(asked, projection, self._model.now())
+        self.engine.kept_warm(self.watch.warm_until)
         self.watch.sent(self._model.request(ask))
         self._listen(events.TurnStart(number=self._state.turns + 1, tokens=projection.usage.tokens))
         self._partial = {}

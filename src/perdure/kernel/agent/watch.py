@@ -80,6 +80,11 @@ class CacheWatch:
         self._asked = (marked, life)
         return marked
 
+    @property
+    def warm_until(self) -> float | None:
+        """Until when the provider holds the last request's prefix, in Unix seconds; None where no time is known."""
+        return self._last + self._asked[1] if self._last is not None and self._asked is not None else None
+
     def resting(self) -> Resting | None:
         """The conversation as it rests; None where no time is known or nothing was asked yet."""
         if self._asked is None or self._last is None or self._chain is None:

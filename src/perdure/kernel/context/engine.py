@@ -225,13 +225,18 @@ class Engine:
         work.measure_with(self._gauge)
         return (yield from self._finish(work))
 
+    def view(self, transcript: Transcript) -> View:
+        """What the edits so far leave of a transcript, without doing anything."""
+        return self._renderer.view(transcript, self._book.ledger)
+
     def usage(self, transcript: Transcript) -> Projection:
         """The present estimate, without doing anything."""
         return self._result(self._work(transcript, None, "project"))
 
-    def kept_warm(self, at: float) -> None:
-        """The provider's cache was renewed by a request of which the transcript knows nothing, at this Unix time."""
-        self._gauge.last_request = max(at, self._gauge.last_request or at)
+    def kept_warm(self, until: float | None) -> None:
+        """The provider holds the prefix until this Unix time, by a mark of a longer life, or by a request of which the
+        transcript knows nothing. None: as long as its shortest life says."""
+        self._gauge.warm_until = until
 
     def snapshot(self, transcript: Transcript, now: float | None) -> Snapshot:
         """What a screen shows."""
@@ -250,7 +255,7 @@ class Engine:
             limits=work.limits,
             last_strategy=last.strategy if last else None,
             breaker_failures=breaker_of(work.ledger, self.settings.breaker_limit).failures,
-            warm_for=None if idle is None else max(0.0, cache_life(self.profile) - idle),
+            warm_for=None if idle is None else max(0.0, cache_life(self.profile) - idle, work.gauge.warm_for(now)),
         )
 
     def _work(self, transcript: Transcript, now: float | None, entry: Entry) -> Work:

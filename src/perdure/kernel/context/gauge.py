@@ -88,6 +88,7 @@ class Gauge:
         self.base = EMPTY
         """The mass of the view right behind the last checkpoint."""
         self.last_request: float | None = None
+        self.warm_until: float | None = None
         """When the last request was made: the time of the newest message that it carried."""
         self._anchor: Anchored | None = None
         self._sent: tuple[int, Mass] | None = None
@@ -128,6 +129,10 @@ class Gauge:
         if now is None or self.last_request is None:
             return None
         return max(0.0, now - self.last_request)
+
+    def warm_for(self, now: float | None) -> float:
+        """Seconds for which the prefix is known to live beyond its shortest life; 0 where nothing is known."""
+        return 0.0 if now is None or self.warm_until is None else max(0.0, self.warm_until - now)
 
     @property
     def growth(self) -> int:

@@ -86,7 +86,7 @@ class Work:
     @property
     def cold(self) -> bool:
         """Whether the provider has lost the prefix."""
-        return is_cold(self.profile, self.gauge.idle(self.now))
+        return is_cold(self.profile, self.gauge.idle(self.now)) and not self.gauge.warm_for(self.now)
 
     @property
     def breaker(self) -> Breaker:
