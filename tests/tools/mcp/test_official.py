@@ -412,6 +412,30 @@ def test_over_http_a_call_that_is_interrupted_ends_at_the_server(tmp_path: Path)
     assert over_http(Door(shop(began, ended).streamable_http_app()), tmp_path, act) is True
 
 
+def test_over_http_a_server_that_was_started_anew_is_asked_for_its_tools_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(official, "AGAIN", 0.0)
+    another = MCPServer("another")
+    another.add_tool(lambda: "brewed", name="brew")
+
+    async def go() -> str:
+        with socket.create_server(("127.0.0.1", 0)) as first:
+            place = first.getsockname()
+            given: JsonObject = {"url": f"http://127.0.0.1:{place[1]}/mcp"}
+            servers = Servers(servers_of({"shop": given}, {}, tmp_path), sdk(tmp_path), Pace(first=0.01, tries=1_000))
+            async with asyncio.timeout(60), serving(servers):
+                tea = Tea(servers, tmp_path)
+                async with web(Door(shop().streamable_http_app()), first):
+                    await servers.settled(30)
+                with socket.create_server(place) as second:
+                    async with web(Door(another.streamable_http_app()), second):
+                        await tea.until(lambda: "brew" in tea.names)
+                        return await tea.use("brew")
+
+    assert "brewed" == asyncio.run(go())
+
+
 def test_over_http_an_answer_that_is_too_long_breaks_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(official, "LINE", 1_000_000)
 

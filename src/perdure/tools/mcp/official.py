@@ -29,6 +29,8 @@ from perdure.tools.mcp.settings import HttpServer, Server, StdioServer
 
 PAGES = 20
 """Pages of a list of tools that are read: a list without an end must not hang a session."""
+AGAIN = 30.0
+"""Seconds until a server is listened to again whose stream broke off, as proxies have it."""
 REACH = 10.0
 """Seconds to reach an address."""
 
@@ -119,16 +121,22 @@ async def _spoken_to(client: Client, notice: Notice) -> AsyncGenerator[Spoken]:
 
 
 async def _watch(client: Client, notice: Notice) -> None:
-    """Since 2026-07-28 a server tells of changes only to whoever listens."""
-    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        return
-    try:
-        async with client.listen(tools_list_changed=True) as changes:
-            async for _ in changes:
-                notice.changed()
-    # Servers without changes refuse to be listened to, each in its own way; nothing depends on it.
-    except Exception:  # noqa: BLE001
-        return
+    """Since 2026-07-28 a server tells of changes only to whoever listens. What it said while nobody could is made up
+    for by asking anew, which also finds out that it is gone."""
+    heard = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    while heard:
+        heard = False
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                heard = True
+                async for _ in changes:
+                    notice.changed()
+        # Servers without changes refuse to be listened to, each in its own way, and streams break off in many.
+        except Exception:  # noqa: BLE001, S110
+            pass
+        if heard:
+            await asyncio.sleep(AGAIN)
+            notice.changed()
 
 
 @asynccontextmanager
