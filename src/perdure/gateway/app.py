@@ -19,7 +19,7 @@ from perdure.gateway.call import Action, Call, checked
 from perdure.gateway.callers import Caller, KeyStore, StaticKey
 from perdure.gateway.config import Config
 from perdure.gateway.conversations import Conversations
-from perdure.gateway.door import Arrived, Reply, answer, arrive, headers_of, json_reply, send_reply
+from perdure.gateway.door import Arrived, Reply, Watcher, answer, arrive, headers_of, json_reply, send_reply
 from perdure.gateway.keeper import Keeper
 from perdure.gateway.mcp_endpoint import PATH as MCP_PATH
 from perdure.gateway.mcp_endpoint import McpEndpoint
@@ -126,7 +126,11 @@ class Gateway:
             self.metrics.add("requests", protocol=dialect, status=str(reply.status))
             return reply
 
-        await answer(arrived, receive, send, handle, lambda: self.metrics.add("disconnects"))
+        def failed(error: BaseException) -> None:
+            LOG.warning("the answer to request %s broke off: %s at %s", name, type(error).__name__, _place(error))
+
+        watcher = Watcher(left=lambda: self.metrics.add("disconnects"), failed=failed)
+        await answer(arrived, receive, send, handle, watcher)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -86,6 +86,11 @@ class Call:
         return self.route.auto if wish not in ("on", "off") else wish == "on"
 
     @property
+    def may_hold_blocks(self) -> bool:
+        """Whether a compaction block can stand among the messages: a look at the bytes, before all blocks are."""
+        return b"compaction" in self.raw
+
+    @property
     def betas(self) -> frozenset[str]:
         """Anthropic's betas that the client asked for."""
         return frozenset(part.strip() for part in self.headers.get("anthropic-beta", "").split(",") if part.strip())

@@ -23,6 +23,8 @@ def unfolded(call: Call, seal: Seal, items: Sequence[Json]) -> list[Json]:
     Raises:
         CallRefused: a block is not where it has to be, or not as it was given.
     """
+    if not call.may_hold_blocks:
+        return list(items)
     if call.dialect == "responses":
         return _from_item(call, seal, items)
     places = [

@@ -49,29 +49,38 @@ class Arrived:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watcher:
+    """Who hears how an answer went."""
+
+    left: Callable[[], None]
+    """Its client left before it was whole."""
+    failed: Callable[[BaseException], None]
+    """It broke off on our side, after its head was sent: the connection closes, which tells the client."""
+
+
 async def answer(
-    arrived: Arrived,
-    receive: Receive,
-    send: Send,
-    handle: Callable[[Arrived], Awaitable[Reply]],
-    left: Callable[[], None],
+    arrived: Arrived, receive: Receive, send: Send, handle: Callable[[Arrived], Awaitable[Reply]], watcher: Watcher
 ) -> None:
-    """Have a request answered, and stop when its client leaves; `left` is told then."""
+    """Have a request answered, and stop when its client leaves."""
     done = False
-    async with anyio.create_task_group() as group:
+    try:
+        async with anyio.create_task_group() as group:
 
-        async def watch() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            if not done:
-                left()
+            async def watch() -> None:
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                if not done:
+                    watcher.left()
+                group.cancel_scope.cancel()
+
+            group.start_soon(watch)
+            reply = await handle(arrived)
+            await send_reply(reply, send)
+            done = True
             group.cancel_scope.cancel()
-
-        group.start_soon(watch)
-        reply = await handle(arrived)
-        await send_reply(reply, send)
-        done = True
-        group.cancel_scope.cancel()
+    except* Exception as failures:
+        watcher.failed(failures.exceptions[0])
 
 
 async def send_reply(reply: Reply, send: Send) -> None:

@@ -41,25 +41,34 @@ def normal(items: Sequence[Json], dialect: Dialect) -> tuple[list[JsonObject], t
         if not isinstance(item, dict):
             raise CallRefused(f"messages.{index}: an object is needed, not {kind_of(item)}")
         content = item.get("content")
-        marked = dialect == "anthropic" and isinstance(content, list)
-        plain.append(_normal(item, content, index, marks) if marked and isinstance(content, list) else item)
+        if dialect != "anthropic" or not isinstance(content, list):
+            plain.append(item)
+            continue
+        for block in content:
+            if isinstance(block, dict) and MARK in block:
+                content = _lifted(content, index, marks)
+                break
+        plain.append(_as_text(item, content))
     return plain, tuple(marks)
 
 
-def _normal(item: JsonObject, content: list[Json], index: int, marks: list[Mark]) -> JsonObject:
-    if any(isinstance(block, dict) and MARK in block for block in content):
-        blocks: list[Json] = []
-        for place, block in enumerate(content):
-            if isinstance(block, dict) and MARK in block:
-                marks.append(Mark(part="messages", index=index, block=place, ttl=_ttl(block[MARK])))
-            blocks.append(_unmarked(block))
-        content = blocks
-        item = {**item, "content": content}
-    match content:
-        case [{"type": "text", "text": str(text), **more}] if not more and text:
-            return {**item, "content": text}
-        case _:
-            return item
+def _lifted(content: list[Json], index: int, marks: list[Mark]) -> list[Json]:
+    """Blocks without their marks, which are kept."""
+    for place, block in enumerate(content):
+        if isinstance(block, dict) and MARK in block:
+            marks.append(Mark(part="messages", index=index, block=place, ttl=_ttl(block[MARK])))
+    return [_unmarked(block) for block in content]
+
+
+def _as_text(item: JsonObject, content: list[Json]) -> JsonObject:
+    """An item with this content; bare text for a single block of nothing else."""
+    if len(content) == 1:
+        match content[0]:
+            case {"type": "text", "text": str(text), **more} if not more and text:
+                return {**item, "content": text}
+            case _:
+                pass
+    return item if content is item["content"] else {**item, "content": content}
 
 
 def _ttl(mark: Json) -> Ttl | None:

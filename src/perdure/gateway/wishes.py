@@ -106,7 +106,7 @@ def _anthropic(call: Call, auto: bool) -> Wish:
         edits=bool(light),
         threshold=_threshold(folds[0]) if folds and call.action == "create" else None,
         summarize=_instructions(call, demanded) if demanded is not None else None,
-        blocks=any(_ours(block) for block in blocks_of(call.body)),
+        blocks=call.may_hold_blocks and any(_ours(block) for block in blocks_of(call.body)),
         auto=auto,
         tools=_tools(call, auto),
     )
