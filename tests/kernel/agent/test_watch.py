@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+import httpx
 import pytest
 
-from perdure.kernel.agent import Agent, AgentTool, CacheBreak, Event, Setup, UsageSeen
+from perdure.kernel.agent import Agent, AgentTool, CacheBreak, CompactionEnd, Event, Setup, UsageSeen
 from perdure.kernel.agent.watch import choose_life, first_difference
 from perdure.kernel.messages import JsonObject, Message, Request, Text, Tool
 from perdure.kernel.models import lookup
@@ -129,3 +130,39 @@ def test_requests_of_one_run_each_extend_the_last() -> None:
 
     assert 5 == len(bare)
     assert all(later.startswith(earlier[:-2]) for earlier, later in pairwise(bare))
+
+
+def test_what_is_marked_for_an_hour_is_not_cleared_as_cold_after_a_quarter_of_one() -> None:
+    """Pauses of fifteen minutes choose the long life; until that is known, one pause finds the cache cold."""
+    now = [1_000.0]
+    big = "\n".join(f"line {number} of a result that stays" for number in range(900))
+    call = Turn(parts=(Say(text="Look."), Call(name="read")))
+    double = AnthropicDouble(
+        replies([turn for _ in range(9) for turn in (call, answer("Done."))]), clock=lambda: now[0]
+    )
+    read = AgentTool(
+        definition=Tool(name="read", description="read", schema={"type": "object", "properties": {}}),
+        run=lambda _given: big,
+    )
+    reasons: list[list[str]] = []
+
+    async def live() -> None:
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app=double), trust_env=False)
+        model = anthropic("claude-opus-5-5", api_key="any", url="http://any", edge=Edge(client, lambda: now[0]))
+        agent = Agent(model, Setup(system="Be careful. " * 3_000, tools=(read,)))
+        for number in range(9):
+            seen: list[Event] = []
+            await agent.run(f"Read it, number {number}.", seen.append)
+            reasons.append([event.reason for event in seen if isinstance(event, CompactionEnd)])
+            now[0] += 900.0
+        await client.aclose()
+
+    asyncio.run(live())
+
+    assert [] == [found for found in reasons[3:] if "cold" in found]
+    assert 3_600.0 == model_life(double)
+
+
+def model_life(double: AnthropicDouble) -> float:
+    """Seconds of the last request's rolling mark."""
+    return 3_600.0 if b'"ttl":"1h"' in double.received[-1].raw[-400:] else 300.0
