@@ -138,7 +138,7 @@ def test_what_is_marked_for_an_hour_is_not_cleared_as_cold_after_a_quarter_of_on
     big = "\n".join(f"line {number} of a result that stays" for number in range(900))
     call = Turn(parts=(Say(text="Look."), Call(name="read")))
     double = AnthropicDouble(
-        replies([turn for _ in range(9) for turn in (call, answer("Done."))]), clock=lambda: now[0]
+        replies([turn for _ in range(18) for turn in (call, answer("Done."))]), clock=lambda: now[0]
     )
     read = AgentTool(
         definition=Tool(name="read", description="read", schema={"type": "object", "properties": {}}),
@@ -150,7 +150,7 @@ def test_what_is_marked_for_an_hour_is_not_cleared_as_cold_after_a_quarter_of_on
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=double), trust_env=False)
         model = anthropic("claude-opus-5-5", api_key="any", url="http://any", edge=Edge(client, lambda: now[0]))
         agent = Agent(model, Setup(system="Be careful. " * 3_000, tools=(read,)))
-        for number in range(9):
+        for number in range(18):
             seen: list[Event] = []
             await agent.run(f"Read it, number {number}.", seen.append)
             reasons.append([event.reason for event in seen if isinstance(event, CompactionEnd)])
