@@ -23,7 +23,6 @@ from perdure.kernel.agent import (
     ToolStart,
     TurnStart,
     UsageSeen,
-    subagent,
 )
 from perdure.kernel.context import Settings
 from perdure.kernel.errors import Infeasible, Overflow
@@ -394,7 +393,11 @@ def test_a_subagent_has_a_context_of_its_own_that_is_kept_small_too() -> None:
     big = tool("big", lambda given: f"line {given.get('n')} of the file\n" * 800)
     script = "\n---\n".join([*(f'call big {{"n": {n}}}' for n in range(20)), "say The answer is 42."])
     inner = ScriptedModel(script, profile=small(16_000))
-    helper = subagent(Tool(name="explore", schema=SCHEMA), lambda: Agent(inner, Setup(tools=(big,))))
+
+    async def explore(given: JsonObject) -> str:
+        return (await Agent(inner, Setup(tools=(big,))).run(str(given["task"]))).answer
+
+    helper = AgentTool(definition=Tool(name="explore", schema=SCHEMA), run=explore)
     outer = ScriptedModel('call explore {"task": "Find it."}\n---\nsay Done.')
     agent, end = run(outer, Setup(tools=(helper,)))
 

@@ -29,8 +29,9 @@ from perdure.kernel.agent.ports import (
     ModelEvent,
     Result,
     Retrying,
+    Tell,
 )
-from perdure.kernel.agent.run import Agent, Listener, MemoryHost, subagent
+from perdure.kernel.agent.run import Agent, Listener, MemoryHost
 from perdure.kernel.agent.setup import Setup
 from perdure.kernel.agent.state import Bounds, EndState, Phase, Signal, State
 from perdure.kernel.agent.step import ENDS, NEXT, step
@@ -70,11 +71,11 @@ __all__ = [
     "Setup",
     "Signal",
     "State",
+    "Tell",
     "ToolEnd",
     "ToolStart",
     "Trouble",
     "TurnStart",
     "UsageSeen",
     "step",
-    "subagent",
 ]

@@ -23,7 +23,7 @@ from perdure.kernel.messages import (
     text_of,
 )
 from perdure.kernel.models import ModelProfile
-from perdure.kernel.wire import Dialect
+from perdure.kernel.wire import BlockDone, BlockGrew, Delta, Dialect
 from perdure.kernel.wire.responses import unpaired
 
 CUT = frozenset({"max_tokens", "length", "max_output_tokens", "incomplete"})
@@ -44,6 +44,11 @@ CUT_OFF_NOTE = (
 )
 
 INTERRUPTED = "The user interrupted before this call ended; what it did until then is unknown."
+
+UNKNOWN = (
+    "The session broke off while this call ran: whether it happened, or how far it came, is unknown. "
+    "Look at what it would have changed before you go on or call it again."
+)
 
 NOT_RUN = "The user interrupted before this call began; it was not run."
 
@@ -143,6 +148,15 @@ def note_message(id: str, text: str, time: float | None) -> Message:
 def said_message(id: str, text: str, time: float | None) -> Message:
     """A word of the user's."""
     return Message(id=id, role="user", content=(Text(text=text),), provenance="user", time=time)
+
+
+def grow(partial: dict[int, Text], event: Delta) -> None:
+    """The text of an answer that is still coming, block by block, with one more piece."""
+    if isinstance(event, BlockGrew) and event.kind == "text":
+        so_far = partial.get(event.index)
+        partial[event.index] = Text(text=(so_far.text if so_far else "") + event.piece)
+    elif isinstance(event, BlockDone) and isinstance(event.block, Text):
+        partial[event.index] = event.block
 
 
 def answer_text(message: Message | None) -> str:

@@ -16,7 +16,7 @@ from itertools import count
 
 from perdure.kernel.agent import answers, events
 from perdure.kernel.agent.mend import arguments_of
-from perdure.kernel.agent.ports import AgentTool, Answered, Ask, Failure, Host, Model, Result, Retrying
+from perdure.kernel.agent.ports import AgentTool, Answered, Failure, Host, Model, Result, Retrying
 from perdure.kernel.agent.setup import Setup
 from perdure.kernel.agent.state import Signal, State, nudged, round_failed, spent
 from perdure.kernel.agent.step import step
@@ -36,8 +36,9 @@ from perdure.kernel.context import (
 )
 from perdure.kernel.context.engine import Projecting
 from perdure.kernel.errors import Infeasible, Overflow
-from perdure.kernel.messages import JsonObject, Message, Response, Text, Tool, ToolResult, ToolUse, Transcript, Usage
-from perdure.kernel.wire import BlockDone, BlockGrew, Delta
+from perdure.kernel.messages import Message, Response, Text, ToolResult, ToolUse, Transcript, Usage
+from perdure.kernel.prompt import remind
+from perdure.kernel.wire import Delta
 
 Listener = Callable[[events.Event], None]
 """Hears every event, in order, at once. May not raise and may not block."""
@@ -81,6 +82,7 @@ class Agent:
             replace(setup.settings, recall_tool=recall),
             overhead=overhead_of(model.profile, system=setup.blocks, tools=setup.definitions),
             ledger=setup.ledger,
+            ladder=setup.ladder,
         )
         self._model, self._setup, self._host = model, setup, host
         self.watch = CacheWatch(model.profile)
@@ -105,8 +107,10 @@ class Agent:
         """End the run soon, and leave a conversation that can go on."""
         self._stopped.set()
 
-    async def run(self, text: str, listen: Listener | None = None) -> events.AgentEnd:
+    async def run(self, text: str | None, listen: Listener | None = None) -> events.AgentEnd:
         """Say something, and let the agent work until the run ends; what happens is told to `listen`.
+
+        None says nothing: the agent goes on where it was cut off.
 
         Never raises for what a model, a tool, a provider or a host did: the end has a state.
         """
@@ -159,13 +163,30 @@ class Agent:
             self._fail(answers.broken(error))
             return "raised"
 
-    async def _begin(self, text: str) -> Signal:
-        """Take what the user typed, before anything can go wrong with it."""
+    async def _begin(self, text: str | None) -> Signal:
+        """Take what the user typed, before anything can go wrong with it. Calls that are open came from elsewhere."""
         missing = answers.open_calls(self.transcript)
         if missing:
-            await self._take(self._results_of(missing))
-        await self._take(answers.said_message(self._id(), text, self._model.now()))
+            results = [answers.failed(call, answers.UNKNOWN) for call in missing]
+            await self._take(answers.results_message(self._id(), results, self._model.now()))
+        if text is not None:
+            await self._say(text)
         return "fits"
+
+    async def _say(self, text: str) -> None:
+        """What the user typed, behind what the harness has to tell."""
+        await self._tell(text)
+        await self._take(answers.said_message(self._id(), text, self._model.now()))
+
+    async def _tell(self, typed: str | None) -> None:
+        if self._setup.tell is None:
+            return
+        told = await self._setup.tell(self.engine.view(self.transcript).messages, typed)
+        message = remind(told, id=self._id(), time=self._model.now())
+        if message is not None:
+            await self._take(message)
+            for text in told:
+                self._listen(events.Reminder(text=text))
 
     async def _perform(self) -> Signal:
         match self._state.phase:
@@ -180,8 +201,10 @@ class Agent:
 
     async def _project(self) -> Signal:
         while self._steering:
-            await self._take(answers.said_message(self._id(), self._steering[0], self._model.now()))
+            await self._say(self._steering[0])
             del self._steering[0]
+        if self._state.turns:
+            await self._tell(None)
         return await self._make(self.engine.project(self.transcript, self._model.now()))
 
     async def _recover(self) -> Signal:
@@ -236,11 +259,7 @@ class Agent:
         return self._unanswered(Failure(kind="cut", message="the model's stream ended without an answer"))
 
     def _show(self, event: Delta) -> None:
-        if isinstance(event, BlockGrew) and event.kind == "text":
-            so_far = self._partial.get(event.index)
-            self._partial[event.index] = Text(text=(so_far.text if so_far else "") + event.piece)
-        elif isinstance(event, BlockDone) and isinstance(event.block, Text):
-            self._partial[event.index] = event.block
+        answers.grow(self._partial, event)
         self._listen(events.MessageDelta(delta=event))
 
     async def _answered(self, response: Response) -> Signal:
@@ -333,15 +352,7 @@ class Agent:
 
     async def _summary(self, need: Summarize) -> Answer:
         model = self._model if need.extends else self._setup.summarizer or self._model
-        instruction = answers.note_message("instruction", need.instruction, None)
-        ask = Ask(messages=(*need.messages, instruction), max_tokens=need.max_tokens, session=self._setup.session)
-        if need.extends:
-            ask = replace(
-                ask,
-                system=self._setup.blocks,
-                tools=self._setup.definitions,
-                drop_block=self._drop_block or bool(need.messages),
-            )
+        ask = self._setup.request_to_summarise(need, drop_block=self._drop_block)
         async with aclosing(model.stream(ask)) as stream:
             async for event in stream:
                 match event:
@@ -398,20 +409,3 @@ async def _run(tool: AgentTool, call: ToolUse) -> ToolResult:
     except Exception as error:  # noqa: BLE001
         return answers.failed(call, f"{type(error).__name__}: {error}")
     return ToolResult(tool_use_id=call.id, content=result)
-
-
-def subagent(definition: Tool, make: Callable[[], Agent], *, task: str = "task") -> AgentTool:
-    """A tool that hands a task to an agent with a conversation of its own; the answer is its result.
-
-    `make` gives a new agent for each call; its context is kept small like any other. `task` names the argument.
-    """
-
-    async def work(arguments: JsonObject) -> str:
-        end = await make().run(str(arguments.get(task, "")))
-        if end.state != "done":
-            raise RuntimeError(
-                f"the agent ended as {end.state!r} after {end.turns} calls; it said: {end.answer[:2000]}"
-            )
-        return end.answer
-
-    return AgentTool(definition=definition, run=work, beside=True)

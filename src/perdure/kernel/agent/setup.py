@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from perdure.kernel.agent.ports import AgentTool, Ask, Guard, Model
+from perdure.kernel.agent.answers import note_message
+from perdure.kernel.agent.ports import AgentTool, Ask, Guard, Model, Tell
 from perdure.kernel.agent.state import Bounds
-from perdure.kernel.context import InMemory, Ledger, Original, Projection, Settings
+from perdure.kernel.context import InMemory, Ladder, Ledger, Original, Projection, Settings, Summarize
 from perdure.kernel.messages import JsonObject, Message, Text, Tool, Transcript, text_of
 from perdure.kernel.models import ModelProfile
 
@@ -41,6 +42,10 @@ class Setup:
     """Name of the conversation, for a provider's cache."""
     longest_answer: int = 32_000
     """Tokens that an answer may have, where window and model allow."""
+    tell: Tell | None = None
+    """What the harness tells before a call; None: nothing."""
+    ladder: Ladder | None = None
+    """The rungs of the engine; None: all of them."""
     summarizer: Model | None = None
     """Writes summaries that do not extend the conversation's own request; None: the model itself."""
     transcript: Transcript = field(default_factory=Transcript)
@@ -69,6 +74,15 @@ class Setup:
             session=self.session,
             drop_block=drop_block,
         )
+
+    def request_to_summarise(self, need: Summarize, *, drop_block: bool) -> Ask:
+        """What to ask for a narrative; it extends the conversation's own request where the engine wants that."""
+        instruction = note_message("instruction", need.instruction, None)
+        ask = Ask(messages=(*need.messages, instruction), max_tokens=need.max_tokens, session=self.session)
+        if not need.extends:
+            return ask
+        drop = drop_block or bool(need.messages)
+        return replace(ask, system=self.blocks, tools=self.definitions, drop_block=drop)
 
     def with_recall(self, memory: InMemory) -> Setup:
         """The same with a tool for what left the view; what the tools have under its name already is left alone."""

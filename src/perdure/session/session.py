@@ -1,0 +1,479 @@
+"""A session: engine, model, tools, log, archive and memory put together, and one conversation that lasts.
+
+It knows what belongs together and in which order it is opened and closed. It must never plan an edit (the engine does),
+nor write a line that people read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from perdure.archive import Archive, Recalled, carry_over, open_archive
+from perdure.guard import guarded
+from perdure.kernel.agent import Agent, AgentEnd, CompactionEnd, Event, Listener, MessageEnd, Model, Setup, UsageSeen
+from perdure.kernel.context import (
+    Checkpoint,
+    Commit,
+    Edit,
+    Ladder,
+    Ledger,
+    NativeCheckpoint,
+    Projection,
+    Restore,
+    Revert,
+    Rewritten,
+    drive_async,
+)
+from perdure.kernel.context.edits import ClearThinking, PrefixChange
+from perdure.kernel.errors import DiskError, RevertRefused, UserError
+from perdure.kernel.messages import Message, Text, Transcript, weigh
+from perdure.kernel.tokens import tokens_of
+from perdure.log import (
+    Compacted,
+    Counted,
+    Labelled,
+    ModelChanged,
+    Remembered,
+    SessionLog,
+    SettingsChanged,
+    create_log,
+    fork_log,
+    open_log,
+    state_of,
+)
+from perdure.session.host import SessionHost
+from perdure.session.remembering import Notes
+from perdure.session.restores import Ground, files_again, shown_in
+from perdure.session.spec import Bench, Spec
+from perdure.session.stored import ENDING, model_in, new_id, path_of, same_tools, started_of, system_in
+from perdure.session.telling import Teller
+from perdure.tools.seen import Seen
+
+COMPACTION = 90.0
+"""Seconds that a compaction may take; then it is given up, and nothing has changed."""
+
+
+def _hear_nothing(_event: Event) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """A log with what stands in it."""
+
+    log: SessionLog
+    archive: Archive
+    resumed: bool
+
+
+class Session:
+    """One conversation. Open it with `start` or `resume`, and close it."""
+
+    def __init__(self, spec: Spec, opened: _Opened) -> None:
+        """Not to be called: see `start` and `resume`."""
+        self.spec, self.log, self.archive = spec, opened.log, opened.archive
+        self.seen = Seen(spec.clock)
+        self.model = spec.model
+        self._listen: Listener = _hear_nothing
+        self._running = False
+        self._asked_to_compact: list[str] = []
+        self._queue: list[str] = []
+        self._shown: frozenset[Path] = frozenset()
+        self.paid: list[UsageSeen] = []
+        """What every call of a model cost in this process."""
+        state = state_of(self.log)
+        self.title = state.name
+        bench = Bench(
+            session=self.id,
+            archive=self.archive,
+            seen=self.seen,
+            kept=self.folder,
+            transcript=lambda: self.transcript,
+            clock=spec.clock,
+        )
+        built = tuple(spec.tools(bench))
+        logged = state.started.tools if state.started is not None else ()
+        self.tools = same_tools(logged, built)
+        git = state.started.git if state.started is not None else None
+        self.git = spec.opening.snapshot.text if git is None else git
+        """The state of the repository when the session began."""
+        self.system = system_in(state) or self._blocks()
+        self._teller = Teller(spec)
+        self._notes = Notes(spec, self.folder, self._measure, self._counted, self._remembered)
+        self._notes.bring_back(state.memory)
+        self._host = SessionHost(
+            log=self.log,
+            originals=self.archive,
+            clock=spec.clock,
+            restore=self._restore,
+            memory=self._notes.seed,
+            rewritten=self._rewritten,
+            edited=self._edited,
+        )
+        pins = state.settings.get("pins")
+        self._agent = self._new_agent(state.transcript, state.ledger)
+        self._agent.engine.pins = tuple(str(pin) for pin in pins) if isinstance(pins, list) else ()
+        if not opened.resumed:
+            started = started_of(self.system, self.tools, self.git, self.model.profile.id, {"cwd": str(self._cwd)})
+            self.log.append(started, spec.clock())
+        elif model_in(state) != self.model.profile.id:
+            self.log.append(ModelChanged(model=self.model.profile.id), spec.clock())
+
+    @classmethod
+    def start(cls, spec: Spec, session: str | None = None) -> Session:
+        """Begin a session.
+
+        Raises:
+            DiskError: its log cannot be made.
+        """
+        name = session or new_id(spec.clock())
+        log = create_log(path_of(spec.folder, name), name, spec.clock())
+        return cls._made(spec, log, resumed=False)
+
+    @classmethod
+    def resume(cls, spec: Spec, path: Path) -> Session:
+        """Go on with a session.
+
+        Raises:
+            LogLocked: another process has it open.
+            DiskError: it cannot be opened, or not for writing.
+        """
+        return cls._made(spec, open_log(path), resumed=True)
+
+    @property
+    def id(self) -> str:
+        """Its name on the disk."""
+        return self.log.path.name.removesuffix(ENDING)
+
+    @property
+    def path(self) -> Path:
+        """Its log."""
+        return self.log.path
+
+    @property
+    def folder(self) -> Path:
+        """What belongs to it beside the log."""
+        return self.log.path.with_suffix("")
+
+    @property
+    def transcript(self) -> Transcript:
+        """Every message so far."""
+        return self._agent.transcript
+
+    @property
+    def agent(self) -> Agent:
+        """The loop, for what a screen shows of it."""
+        return self._agent
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """What every checkpoint carries first."""
+        return self._agent.engine.pins
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the agent works."""
+        return self._running
+
+    async def run(self, text: str | None, listen: Listener | None = None) -> AgentEnd:
+        """Say something, and let the agent work; None: go on where it was cut off.
+
+        What was typed meanwhile (`say`) is answered before this returns.
+
+        Raises:
+            UserError: the agent works already; use `say`.
+        """
+        if self._running:
+            raise UserError("the agent is at work; say it while it works, or interrupt it first")
+        self._running, self._listen = True, listen or _hear_nothing
+        try:
+            end = await self._agent.run(text, self._hear)
+            while end.state == "done" and (self._queue or self._asked_to_compact):
+                await self._compact_if_asked()
+                if not self._queue:
+                    break
+                end = await self._agent.run(self._queue.pop(0), self._hear)
+            return end
+        finally:
+            self._running = False
+
+    def say(self, text: str) -> None:
+        """Say something while the agent works: it reads it with its next call."""
+        self._agent.steer(text)
+
+    def queue(self, text: str) -> None:
+        """Say something once the agent has finished what it does."""
+        self._queue.append(text)
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """What waits for the agent to finish."""
+        return tuple(self._queue)
+
+    def unqueue(self) -> str | None:
+        """Take back what was queued last."""
+        return self._queue.pop() if self._queue else None
+
+    def interrupt(self) -> None:
+        """End the run soon, and leave a conversation that can go on."""
+        self._agent.interrupt()
+
+    async def compact(self, instructions: str = "", listen: Listener | None = None) -> Projection | None:
+        """Fold the history; while the agent works, between two of its calls, and None is given.
+
+        Raises:
+            TimeoutError: it took longer than `COMPACTION`; nothing has changed.
+        """
+        if self._running:
+            self._asked_to_compact.append(instructions)
+            return None
+        self._listen = listen or self._listen
+        return await self._compact(instructions)
+
+    async def expand(self, edit_id: str | None = None) -> Projection:
+        """Take back the newest edit that took something out of the view, or the one of this id.
+
+        Raises:
+            RevertRefused: there is none, or the view would not fit.
+            UserError: the agent works.
+        """
+        if self._running:
+            raise UserError("an edit is taken back between two runs; interrupt the agent first")
+        wanted = edit_id or next((edit.id for edit in reversed(list(self._takeable()))), None)
+        if wanted is None:
+            raise RevertRefused("nothing has left the context, so there is nothing to bring back")
+        entry = self._agent.engine.revert(self.transcript, wanted, self.spec.clock())
+        return await drive_async(entry, self._agent)
+
+    def pin(self, text: str) -> None:
+        """Have every checkpoint carry a statement first."""
+        self._set_pins((*self.pins, text.strip()))
+
+    def unpin(self, text: str) -> bool:
+        """Let a pin go; whether it was there."""
+        left = tuple(pin for pin in self.pins if pin != text.strip())
+        found = len(left) < len(self.pins)
+        if found:
+            self._set_pins(left)
+        return found
+
+    def rename(self, title: str) -> None:
+        """Name the session for people."""
+        self.log.append(Labelled(text=title), self.spec.clock())
+        self.title = title
+
+    async def use_model(self, model: Model) -> None:
+        """Let another model answer from here on; its limits hold at once.
+
+        Raises:
+            UserError: the agent works.
+        """
+        if self._running:
+            raise UserError("the model is changed between two runs; interrupt the agent first")
+        self.log.append(ModelChanged(model=model.profile.id), self.spec.clock())
+        pins, ledger = self.pins, self._agent.engine.ledger
+        self.model = model
+        self._agent = self._new_agent(self.transcript, ledger)
+        self._agent.engine.pins = pins
+
+    def fork(self, at: str | None = None) -> Path:
+        """Another session with the conversation up to a message; None: all of it. This one stays as it is.
+
+        Raises:
+            UserError: no such message.
+            DiskError: it cannot be made.
+        """
+        name = new_id(self.spec.clock())
+        leaf = self.log.leaf
+        self._go_to(at)
+        try:
+            made = fork_log(self.log, path_of(self.path.parent, name), name, self.spec.clock())
+        finally:
+            self.log.go_to(leaf)
+        with made, open_archive(made, guard=self.spec.guard) as archive:
+            carry_over(self.archive, archive)
+        return made.path
+
+    def rewind(self, to: str) -> None:
+        """Go back to a message: what came after it stays in the log, on a branch that is left.
+
+        Raises:
+            UserError: no such message, or the agent works.
+        """
+        if self._running:
+            raise UserError("interrupt the agent before you go back")
+        self._go_to(to)
+        # The leaf of a log is its newest entry; one more makes the earlier message the one that a resume goes on from.
+        self.log.append(Labelled(text=self.title), self.spec.clock())
+        state = state_of(self.log)
+        pins = self.pins
+        self._agent = self._new_agent(state.transcript, state.ledger)
+        self._agent.engine.pins = pins
+
+    def recall(self, handle: str) -> Recalled:
+        """The original of something that left the view.
+
+        Raises:
+            HandleGone: there is none.
+        """
+        return self.archive.recall(handle)
+
+    async def close(self) -> None:
+        """Let go of everything; what was said is durable already."""
+        await self._notes.close()
+        self.archive.close()
+        self.log.close()
+
+    @property
+    def _cwd(self) -> Path:
+        return self.spec.opening.places.cwd
+
+    @classmethod
+    def _made(cls, spec: Spec, log: SessionLog, *, resumed: bool) -> Session:
+        try:
+            archive = open_archive(log, guard=spec.guard)
+        except BaseException:
+            log.close()
+            raise
+        try:
+            return cls(spec, _Opened(log=log, archive=archive, resumed=resumed))
+        except BaseException:
+            archive.close()
+            log.close()
+            raise
+
+    def _blocks(self) -> tuple[Text, ...]:
+        definitions = [tool.definition for tool in self.tools]
+        system = self.spec.opening.system("leader", definitions)
+        return system.blocks
+
+    def _new_agent(self, transcript: Transcript, ledger: Ledger) -> Agent:
+        setup = Setup(
+            system=self.system,
+            tools=self.tools,
+            settings=self.spec.settings,
+            bounds=self.spec.bounds,
+            guards=self.spec.stop_guards,
+            session=self.id,
+            longest_answer=self.spec.answer_tokens,
+            summarizer=self.spec.summarizer,
+            tell=self._tell,
+            ladder=guarded(Ladder(), self.spec.guard),
+            transcript=transcript,
+            ledger=ledger,
+        )
+        return Agent(self.model, setup, self._host)
+
+    async def _tell(self, view: Sequence[Message], typed: str | None) -> Sequence[str]:
+        await self._compact_if_asked()
+        return await self._teller(view, typed)
+
+    async def _compact_if_asked(self) -> None:
+        """Between two calls of the model is where a compaction that was asked for meanwhile belongs."""
+        if self._asked_to_compact:
+            instructions = "\n".join(filter(None, self._asked_to_compact))
+            self._asked_to_compact.clear()
+            with suppress(TimeoutError, DiskError):
+                await self._compact(instructions)
+
+    async def _compact(self, instructions: str) -> Projection:
+        if self.spec.before_compaction is not None:
+            self.spec.before_compaction("asked")
+        try:
+            async with asyncio.timeout(COMPACTION):
+                projection = await self._agent.compact(instructions, self._listen)
+        except BaseException:
+            # Between the durable edit and its answer nobody can say which of them holds: the log does.
+            state = state_of(self.log)
+            self._agent.engine.sync(state.transcript, state.ledger)
+            raise
+        if self.spec.after_compaction is not None and projection.changed:
+            self.spec.after_compaction("asked")
+        return projection
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, UsageSeen):
+            self.paid.append(event)
+            if event.purpose == "summary":
+                self._counted("summary", event)
+        if isinstance(event, MessageEnd) and event.message.role == "assistant":
+            self._notes.consider(self.transcript)
+        if isinstance(event, CompactionEnd) and event.changed and self.spec.after_compaction is not None:
+            self.spec.after_compaction(event.reason)
+        self._listen(event)
+
+    def _counted(self, what: str, event: UsageSeen) -> None:
+        """A call that answered no request of the conversation. What it cost is worth no failure."""
+        with suppress(DiskError):
+            self.log.append(Counted(what=what, usage=event.usage, model=self.model.profile.id), self.spec.clock())
+
+    def _restore(self, need: Restore) -> Sequence[Message]:
+        """What is told again behind a checkpoint, in the order in which it is worth its room."""
+        checkpoint, now = f"restored-{need.document.covers_until}", self.spec.clock()
+        tail, room = need.tail, need.room
+        parts = self._teller.again(tail, checkpoint, now)
+        room -= self._measure(parts)
+        skills = self.spec.retold(self.transcript, tail, checkpoint, now)
+        room -= self._measure(skills)
+        ground = self._ground()
+        files = files_again(self.seen, ground, tail, room, checkpoint)
+        self._shown = shown_in(tail, ground) | files.paths
+        return (*parts, *skills, *files.messages)
+
+    def _ground(self) -> Ground:
+        places = self.spec.opening.places
+        return Ground(
+            roots=(places.root, *self.spec.roots),
+            memories=(places.memory, places.user_memory),
+            guard=self.spec.guard,
+            measure=self._measure,
+            resolve=lambda given: (places.cwd / given).resolve(),
+        )
+
+    def _remembered(self, entry: Remembered) -> None:
+        self.log.append(entry, self.spec.clock())
+
+    def _rewritten(self, need: Rewritten) -> None:
+        """Nothing: the loop tells of rewrites, and the log has the edits."""
+
+    def _edited(self, edits: Sequence[Edit]) -> None:
+        """A commit makes a baseline, and a fold takes with it what the model knew of files."""
+        folded = [edit for edit in edits if isinstance(edit, Checkpoint | NativeCheckpoint)]
+        for edit in edits:
+            committed = isinstance(edit, Commit) or (isinstance(edit, Checkpoint) and not edit.provisional)
+            if committed:
+                target = edit.edit_id if isinstance(edit, Commit) else edit.id
+                usage = self._agent.engine.usage(self.transcript).usage.tokens
+                before = edit.tokens_before if isinstance(edit, Checkpoint) else usage
+                entry = Compacted(edit_id=target, reason=edit.reason.why, tokens_before=before, tokens_after=usage)
+                self.log.append(entry, self.spec.clock())
+        if folded:
+            self.seen.forget([path for path, _, _ in self.seen.recent() if path not in self._shown])
+
+    def _measure(self, messages: Sequence[Message]) -> int:
+        return sum(tokens_of(weigh(message), self.model.profile) for message in messages)
+
+    def _takeable(self) -> Sequence[Edit]:
+        engine = self._agent.engine
+        reverted = engine.ledger.in_force.reverted
+        return [
+            edit
+            for edit in engine.ledger
+            if edit.id not in reverted and not isinstance(edit, ClearThinking | PrefixChange | Revert | Commit)
+        ]
+
+    def _set_pins(self, pins: tuple[str, ...]) -> None:
+        self.log.append(SettingsChanged(settings={"pins": [*pins]}), self.spec.clock())
+        self._agent.engine.pins = pins
+
+    def _go_to(self, message_id: str | None) -> None:
+        if message_id is None:
+            return
+        entry = self.log.entry_of(message_id)
+        if entry is None:
+            raise UserError(f"there is no message {message_id[:80]!r} on this branch; `perdure show` lists them")
+        self.log.go_to(entry)
