@@ -118,7 +118,7 @@ def test_an_overflow_that_nobody_foresaw_is_resolved_and_the_client_hears_nothin
     made = front(double, auto=True, window=40_000)
     messages: list[Any] = [{"role": "user", "content": "Read."}]
     for number in range(8):
-        use = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
+        use: Any = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
         result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text_of(number, 2_000)}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
@@ -152,7 +152,7 @@ def test_a_retry_is_sent_as_the_same_bytes_and_edits_nothing_twice(front: Callab
     made = front(double, auto=True, window=8_192)
     messages: list[Any] = [{"role": "user", "content": "Read."}]
     for number in range(12):
-        use = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
+        use: Any = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
         result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text_of(number, 1_000)}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)

@@ -31,7 +31,8 @@ def ask(client: anthropic.Anthropic, messages: list[Any], *, stream: bool = Fals
     wish: dict[str, Any] = {"model": MODEL, "max_tokens": 2_000, "messages": messages, **more}
     if not stream:
         return client.beta.messages.create(**wish)
-    with client.beta.messages.stream(**wish) as events:
+    opened: Any = client.beta.messages
+    with opened.stream(**wish) as events:
         return events.get_final_message()
 
 
@@ -131,7 +132,7 @@ def test_a_block_that_was_changed_moved_doubled_or_signed_for_another_is_refused
 def test_what_cannot_be_compacted_is_refused_with_the_documented_codes(front: Callable[..., Any]) -> None:
     client = client_of(front(AnthropicDouble(script), native="never").url)
     wish: dict[str, Any] = {"compaction": {"type": "summarize"}}
-    use = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+    use: Any = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
     with pytest.raises(anthropic.BadRequestError) as refused:
         ask(
             client, [LONG[2], {"role": "assistant", "content": [use]}], tools=[READ], betas=[ON_DEMAND], extra_body=wish
@@ -172,7 +173,7 @@ ITEMS: list[Any] = [
 def test_the_responses_api_gets_opaque_items_at_a_threshold(front: Callable[..., Any], stream: bool) -> None:
     double = OpenAIDouble(script)
     made = front(double, dialect="responses", native="never")
-    client = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
+    client: Any = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
     wish: dict[str, Any] = {
         "model": "gpt-5",
         "store": False,
@@ -181,7 +182,7 @@ def test_the_responses_api_gets_opaque_items_at_a_threshold(front: Callable[...,
 
     if stream:
         with client.responses.stream(input=ITEMS, **wish) as events:
-            first: Any = events.get_final_response()
+            first = events.get_final_response()
     else:
         first = client.responses.create(input=ITEMS, **wish)
     chained: Any = [*ITEMS, *[item.to_dict() for item in first.output], {"role": "user", "content": "And now?"}]

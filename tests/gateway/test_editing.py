@@ -39,7 +39,8 @@ def ask(url: str, messages: list[Any], stream: bool = False) -> Any:
     }
     if not stream:
         return client.beta.messages.create(**wish)
-    with client.beta.messages.stream(**wish) as events:
+    opened: Any = client.beta.messages
+    with opened.stream(**wish) as events:
         return events.get_final_message()
 
 

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anthropic
@@ -10,8 +10,9 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from perdure.gateway import MemoryState, Parts
+from perdure.gateway import Head, MemoryState, Parts, Record
 from perdure.kernel.errors import StoreUnreachable
+from perdure.memory import Principal
 from perdure.testing.doubles import (
     AnthropicDouble,
     Cut,
@@ -144,10 +145,10 @@ def test_events_that_make_no_sense_end_in_an_error_event_or_pass_as_they_are(fro
 
 
 class Outage(MemoryState):
-    async def find(self, *_: Any) -> Any:
+    async def find(self, owner: Principal, hashes: Sequence[str], prefix: str) -> Head | None:
         raise StoreUnreachable("it is down")
 
-    async def commit(self, *_: Any) -> Any:
+    async def commit(self, owner: Principal, record: Record, head: Head | None) -> bool:
         raise StoreUnreachable("it is down")
 
     async def ready(self) -> bool:
@@ -158,7 +159,7 @@ def test_without_its_state_it_still_answers_and_says_that_it_has_none(front: Cal
     made = front(AnthropicDouble(lambda _: answer("Here.")), auto=True, parts=Parts(state=Outage()))
     client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
-    message = client.messages.create(**BODY)
+    message: Any = client.messages.create(**BODY)
 
     assert ["Here."] == [block.text for block in message.content if block.type == "text"]
     assert 503 == httpx.get(f"{made.url}/readyz").status_code

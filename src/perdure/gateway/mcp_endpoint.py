@@ -6,7 +6,7 @@ needs comes with it, so that any replica answers any request.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ import mcp_types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from perdure.gateway.callers import Caller
@@ -114,6 +115,5 @@ def _described(tool: Tool) -> mcp_types.Tool:
 
 
 def _caller_of(request: object) -> Caller | None:
-    scope: object = getattr(request, "scope", None)
-    found: object = scope.get(CALLER) if isinstance(scope, Mapping) else None
+    found: object = request.scope.get(CALLER) if isinstance(request, Request) else None
     return found if isinstance(found, Caller) else None

@@ -1,0 +1,137 @@
+"""Bodies that nobody should send: every one gets an answer in its protocol's form, and none is a failure of ours."""
+
+import asyncio
+import random
+from typing import Any, cast
+
+import httpx
+import pytest
+from starlette.types import Message
+
+from perdure.gateway import Config, Gateway, Parts, Route
+from perdure.kernel.messages import Json, encode_json
+
+MODEL = "claude-sonnet-4-6"
+ANSWER = encode_json({
+    "id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "stop_reason": "end_turn",
+    "content": [{"type": "text", "text": "ok"}], "usage": {"input_tokens": 1, "output_tokens": 1},
+})  # fmt: skip
+USE: Json = {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}}
+SEEDS: dict[str, Json] = {
+    "/v1/messages": {
+        "model": MODEL,
+        "max_tokens": 100,
+        "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
+        "tools": [{"name": "read", "input_schema": {"type": "object"}}],
+        "thinking": {"type": "enabled", "budget_tokens": 2_000},
+        "context_management": {
+            "edits": [{"type": "clear_tool_uses_20250919", "trigger": {"type": "tool_uses", "value": 0}}]
+        },
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": [{"type": "compaction", "content": "x", "signature": "pdc1.x"}, USE]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x" * 100}]},
+        ],
+    },
+    "/v1/chat/completions": {
+        "model": MODEL,
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "1", "type": "function", "function": {"name": "r", "arguments": "{}"}}],
+            },
+            {"role": "tool", "tool_call_id": "1", "content": "x"},
+        ],
+        "tools": [{"type": "function", "function": {"name": "r", "parameters": {}}}],
+    },
+    "/v1/responses": {
+        "model": MODEL,
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "function_call", "call_id": "1", "name": "r", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "1", "output": "x"},
+            {"type": "compaction", "encrypted_content": "pdc2.a.b"},
+        ],
+        "context_management": [{"type": "compaction", "compact_threshold": 1_000}],
+    },
+}
+WILD: list[Json] = [None, True, -1, 10**40, 1.5, "", "\ud800", "x" * 1_000, [], {}, [[]], {"type": "text"}, [None, 1]]
+
+
+def mutated(dice: random.Random, value: Json) -> Json:
+    """The value with one part of it replaced, taken out or doubled."""
+    if dice.random() < 0.15 or not isinstance(value, dict | list) or not value:
+        return dice.choice(WILD)
+    if isinstance(value, dict):
+        key = dice.choice(list(value))
+        if dice.random() < 0.15:
+            return {name: item for name, item in value.items() if name != key}
+        return {**value, key: mutated(dice, value[key])}
+    place = dice.randrange(len(value))
+    if dice.random() < 0.15:
+        return [*value, value[place]]
+    return [*value[:place], mutated(dice, value[place]), *value[place + 1 :]]
+
+
+async def post(gateway: Gateway, path: str, body: bytes) -> tuple[int, bytes]:
+    told: list[Message] = []
+    waiting = [cast("Message", {"type": "http.request", "body": body})]
+
+    async def receive() -> Message:
+        if not waiting:
+            await asyncio.Event().wait()
+        return waiting.pop()
+
+    async def send(message: Message) -> None:
+        told.append(message)
+
+    headers = [(b"x-api-key", b"any"), (b"host", b"127.0.0.1")]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    await gateway(scope, receive, send)
+    return told[0]["status"], b"".join(message.get("body", b"") for message in told[1:])
+
+
+@pytest.mark.parametrize("native", ["never", "prefer"])
+@pytest.mark.parametrize("path", list(SEEDS))
+def test_no_mutated_body_makes_the_gateway_fail(path: str, native: Any) -> None:
+    async def instant(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=httpx.ByteStream(ANSWER), headers={"content-type": "application/json"})
+
+    dialect: Any = {"/v1/messages": "anthropic", "/v1/responses": "responses"}.get(path, "chat")
+
+    async def attack() -> list[tuple[int, bytes, bytes]]:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(instant))
+        route = Route(dialect=dialect, auto=native == "never", recall=True, native=native, window=50_000)
+        gateway = Gateway(Config(routes=(route,)), Parts(client=client))
+        dice = random.Random(f"{path} {native}")
+        bad: list[tuple[int, bytes, bytes]] = []
+        for _ in range(400):
+            body = SEEDS[path]
+            for _ in range(dice.randrange(1, 4)):
+                body = mutated(dice, body)
+            raw = encode_json(body)
+            if dice.random() < 0.1:
+                raw = raw[: dice.randrange(len(raw) + 1)]
+            status, answered = await post(gateway, path, raw)
+            if status == 500 or b"Traceback" in answered or (status != 200 and b'"error"' not in answered):
+                bad.append((status, raw, answered))
+        await gateway.close()
+        return bad
+
+    assert [] == asyncio.run(attack())
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"[" * 100_000, b'{"model":"' + b"x" * 10, b"\xff\xfe\x00", b'{"model": NaN}', b"null", b'{"model":1e999}'],
+)
+def test_what_is_no_json_is_refused(raw: bytes) -> None:
+    async def ask() -> int:
+        gateway = Gateway(Config())
+        status, _ = await post(gateway, "/v1/messages", raw)
+        await gateway.close()
+        return status
+
+    assert 400 == asyncio.run(ask())
