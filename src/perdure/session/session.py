@@ -14,7 +14,7 @@ from pathlib import Path
 
 from perdure.archive import Archive, Recalled, carry_over, open_archive
 from perdure.guard import guarded
-from perdure.kernel.agent import Agent, AgentEnd, CompactionEnd, Event, Listener, MessageEnd, Model, Setup, UsageSeen
+from perdure.kernel.agent import Agent, AgentEnd, CompactionEnd, Event, MessageEnd, Model, Setup, UsageSeen
 from perdure.kernel.context import (
     Checkpoint,
     Commit,
@@ -45,6 +45,8 @@ from perdure.log import (
     open_log,
     state_of,
 )
+from perdure.session.children import Family, child_of
+from perdure.session.events import Listener, SessionEvent, SubagentHeard
 from perdure.session.host import SessionHost
 from perdure.session.remembering import Notes
 from perdure.session.restores import Ground, files_again, shown_in
@@ -52,12 +54,13 @@ from perdure.session.spec import Bench, Spec
 from perdure.session.stored import ENDING, model_in, new_id, path_of, same_tools, started_of, system_in
 from perdure.session.telling import Teller
 from perdure.tools.seen import Seen
+from perdure.tools.subagent import Child, Ports, Task
 
 COMPACTION = 90.0
 """Seconds that a compaction may take; then it is given up, and nothing has changed."""
 
 
-def _hear_nothing(_event: Event) -> None:
+def _hear_nothing(_event: SessionEvent) -> None:
     """Nobody listens."""
 
 
@@ -94,6 +97,7 @@ class Session:
             kept=self.folder,
             transcript=lambda: self.transcript,
             clock=spec.clock,
+            agents=self._children(),
         )
         built = tuple(spec.tools(bench))
         logged = state.started.tools if state.started is not None else ()
@@ -405,6 +409,23 @@ class Session:
         if isinstance(event, CompactionEnd) and event.changed and self.spec.after_compaction is not None:
             self.spec.after_compaction(event.reason)
         self._listen(event)
+
+    def _children(self) -> Ports:
+        """The session's side of subagents; they are made when the first task comes, from what then holds."""
+
+        async def make(number: int, _task: Task) -> Child:
+            family = Family(spec=self.spec, session=self.id, folder=self.folder, system=self.system, git=self.git)
+            return child_of(family, number, ports)
+
+        agents = self.folder / "agents"
+        begun = [int(path.stem) for path in agents.glob("*.jsonl") if path.stem.isdecimal()]
+        ports = Ports(
+            make=make,
+            hear=lambda number, event: self._listen(SubagentHeard(number=number, event=event)),
+            paid=self.paid.append,
+            first=max(begun, default=0) + 1,
+        )
+        return ports
 
     def _counted(self, what: str, event: UsageSeen) -> None:
         """A call that answered no request of the conversation. What it cost is worth no failure."""

@@ -19,6 +19,7 @@ from perdure.kernel.context import Settings
 from perdure.kernel.messages import Message, Tool, Transcript
 from perdure.project import Opening
 from perdure.tools.seen import Seen
+from perdure.tools.subagent import Ports
 
 
 def wall_clock() -> float:
@@ -57,6 +58,8 @@ class Bench:
     transcript: Callable[[], Transcript]
     """Every message so far."""
     clock: Callable[[], float]
+    agents: Ports
+    """Makes subagents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

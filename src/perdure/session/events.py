@@ -1,0 +1,27 @@
+"""What a session tells beside the events of its loop.
+
+It knows values. It must never know who listens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from perdure.kernel.agent import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentHeard:
+    """Something happened in a subagent."""
+
+    name: ClassVar[str] = "subagent"
+    number: int
+    event: Event
+
+
+SessionEvent: TypeAlias = Event | SubagentHeard
+
+Listener: TypeAlias = Callable[[SessionEvent], None]
+"""Hears every event, in order, at once. May not raise and may not block."""
