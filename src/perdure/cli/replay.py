@@ -18,7 +18,7 @@ from perdure.kernel.context import with_window
 from perdure.kernel.errors import PerdureError, UserError
 from perdure.kernel.messages import encode_json
 from perdure.kernel.models import ModelProfile, lookup
-from perdure.lab.policies import POLICIES, policy_named
+from perdure.lab.policies import PEERS, POLICIES, policy_named
 from perdure.lab.readers import read, walk
 from perdure.lab.recording import Recording
 from perdure.lab.replay import Setting, Subject, recorded, replay
@@ -47,7 +47,9 @@ policies:
   classic      the classic ladder: planned anew at each call and rendered for that call only
   balanced     Perdure's default; cautious acts later, thrifty earlier
   recorded     the bill that the session's own usage numbers show, where it has them
-  all          every one of them
+  all          every one of these
+  and what others do: sliding-window, mask-10, mask-3 and mask-10-batched (the newest results only), native-100k and
+  native-100k-20k (a provider's own clearing), reset-80, summary-85, summary-92 (near the window), entry-only
 
 No model is called. Where a policy would have a model write a summary, a fixed stand-in of 1,500 tokens takes its place
 that carries no facts, so that only what code carries survives; its price is counted.
@@ -79,8 +81,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
         "--policy",
         action="append",
         metavar="NAME",
-        choices=[*NAMES, "all"],
-        help=f"one of {', '.join(NAMES)}, or all; may be repeated (default: balanced)",
+        choices=[*NAMES, *PEERS, "all"],
+        help=f"one of {', '.join([*NAMES, *PEERS])}, or all; may be repeated (default: balanced)",
     )
     parser.add_argument("--model", metavar="M", help="price as this model (default: the session's own)")
     parser.add_argument("--window", metavar="N", type=int, help="window in tokens (default: the model's)")

@@ -218,7 +218,8 @@ class _Provider:
 
     def price(self, sent: Sent, now: float, output: int) -> tuple[Bill, Break | None]:
         """The bill of a request and of what it needed first, and why it could not read what the last one left."""
-        bills = [self._narrative(ask, now) for ask in sent.asks]
+        written = (*sent.written, *[NARRATIVE_TOKENS] * (len(sent.asks) - len(sent.written)))
+        bills = [self._narrative(ask, tokens, now) for ask, tokens in zip(sent.asks, written, strict=True)]
         if sent.infeasible:
             self.prompt, self.usage = 0, Usage()
             return _summed([bill_of(Usage(), self._subject.profile), *bills]), None
@@ -234,16 +235,16 @@ class _Provider:
         self.usage = Usage(input_tokens=chain.tokens - self._subject.uncounted, output_tokens=bill.output)
         return _summed([bill, *bills]), broke
 
-    def _narrative(self, ask: Summarize, now: float) -> Bill:
+    def _narrative(self, ask: Summarize, written: int, now: float) -> Bill:
         request = Message(id="ask", role="user", content=(Text(text=ask.instruction),), provenance="harness")
         if not ask.extends:
             alone = PrefixChain(replace(self._subject.head, tools=(), system=()), (request,))
-            return price(EMPTY, alone, (), now, output_tokens=NARRATIVE_TOKENS)[0]
+            return price(EMPTY, alone, (), now, output_tokens=written)[0]
         chain = self._chain.over((*ask.messages, request))
         marks = plan_marks(
             chain, (True,) * len(self._subject.head.system), frontier=None, previous=rolling_mark(self._marks)
         )
-        bill, self._cache = price(self._cache, chain, marks, now, output_tokens=NARRATIVE_TOKENS)
+        bill, self._cache = price(self._cache, chain, marks, now, output_tokens=written)
         return bill
 
     def _cause(self, bill: Bill, chain: PrefixChain, now: float, *, grown: bool, edited: bool) -> Break | None:
