@@ -45,7 +45,7 @@ def text_of(number: int, tokens: int) -> str:
 def test_a_conversation_five_times_as_long_as_the_window_goes_through(front: Callable[..., Any], window: int) -> None:
     double = small(window)
     made = front(double, auto=True, window=window, recall=True)
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
     messages: list[Any] = [{"role": "user", "content": "Read all the files, and remember: never touch gen/."}]
     size = window // 12
 
@@ -71,7 +71,7 @@ def test_the_same_over_chat_completions(front: Callable[..., Any]) -> None:
     models = {"gpt-4o": replace(OPENAI_MODELS["gpt-4o"], window=window, max_output=8_000)}
     double = OpenAIDouble(calling(), models=models)
     made = front(double, dialect="chat", auto=True, window=window)
-    client = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
+    client: Any = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
     tool: Any = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
     messages: list[Any] = [
         {"role": "system", "content": "You read files."},
@@ -96,7 +96,7 @@ def test_the_same_over_responses(front: Callable[..., Any]) -> None:
     models = {"gpt-5": replace(OPENAI_MODELS["gpt-5"], window=window, max_output=8_000)}
     double = OpenAIDouble(calling(), models=models)
     made = front(double, dialect="responses", auto=True, window=window)
-    client = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
+    client: Any = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
     tool: Any = {"type": "function", "name": "read", "parameters": {"type": "object"}}
     items: list[Any] = [{"role": "user", "content": "Read all, and never touch gen/."}]
 
@@ -121,7 +121,7 @@ def test_an_overflow_that_nobody_foresaw_is_resolved_and_the_client_hears_nothin
         use: Any = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
         result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text_of(number, 2_000)}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     message = client.messages.create(model=MODEL, max_tokens=500, tools=[READ], messages=messages)
 
@@ -155,7 +155,7 @@ def test_a_retry_is_sent_as_the_same_bytes_and_edits_nothing_twice(front: Callab
         use: Any = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
         result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text_of(number, 1_000)}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     for _ in range(3):
         client.messages.create(model=MODEL, max_tokens=500, tools=[READ], messages=messages)
@@ -167,7 +167,7 @@ def test_a_retry_is_sent_as_the_same_bytes_and_edits_nothing_twice(front: Callab
 def test_marks_and_the_form_of_text_make_no_other_conversation(front: Callable[..., Any]) -> None:
     double = small(32_768)
     made = front(double, auto=True, window=32_768)
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
     mark: Any = {"type": "ephemeral"}
     first: Any = [{"role": "user", "content": [{"type": "text", "text": "Read.", "cache_control": mark}]}]
     reply = client.messages.create(model=MODEL, max_tokens=500, tools=[READ], messages=first)

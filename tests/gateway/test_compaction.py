@@ -27,7 +27,7 @@ def script(body: dict[str, Any]) -> Turn:
     return answer(f"<summary>{SUMMARY}</summary>" if "Summarize the transcript" in last else "Tea.")
 
 
-def ask(client: anthropic.Anthropic, messages: list[Any], *, stream: bool = False, **more: Any) -> Any:
+def ask(client: Any, messages: list[Any], *, stream: bool = False, **more: Any) -> Any:
     wish: dict[str, Any] = {"model": MODEL, "max_tokens": 2_000, "messages": messages, **more}
     if not stream:
         return client.beta.messages.create(**wish)
@@ -36,7 +36,7 @@ def ask(client: anthropic.Anthropic, messages: list[Any], *, stream: bool = Fals
         return events.get_final_message()
 
 
-def client_of(url: str) -> anthropic.Anthropic:
+def client_of(url: str) -> Any:
     return anthropic.Anthropic(base_url=url, api_key="any", max_retries=0)
 
 
@@ -197,7 +197,7 @@ def test_the_responses_api_gets_opaque_items_at_a_threshold(front: Callable[...,
 def test_the_responses_api_compacts_when_asked_at_its_endpoint_and_by_an_item(front: Callable[..., Any]) -> None:
     double = OpenAIDouble(script)
     made = front(double, dialect="responses", native="never")
-    client = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
+    client: Any = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
 
     window = client.responses.compact(model="gpt-5", input=ITEMS)
     triggered: Any = client.responses.create(model="gpt-5", store=False, input=[*ITEMS, {"type": "compaction_trigger"}])

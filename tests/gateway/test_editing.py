@@ -28,7 +28,7 @@ def rounds(count: int) -> list[Any]:
 
 
 def ask(url: str, messages: list[Any], stream: bool = False) -> Any:
-    client = anthropic.Anthropic(base_url=url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=url, api_key="any", max_retries=0)
     wish: Any = {
         "model": MODEL,
         "max_tokens": 100,
@@ -80,7 +80,7 @@ def test_what_was_cleared_once_stays_so_and_the_prefix_stands(front: Callable[..
 
 def test_a_count_tells_what_it_would_be_without_edits(front: Callable[..., Any]) -> None:
     made = front(AnthropicDouble(), native="never")
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     counted = client.beta.messages.count_tokens(
         model=MODEL, tools=[READ], messages=rounds(6), betas=[BETA], context_management={"edits": [CLEAR]}
@@ -110,7 +110,7 @@ def test_where_the_upstream_has_it_itself_the_request_goes_on_as_it_is(front: Ca
 )
 def test_edits_that_the_provider_refuses_are_refused(front: Callable[..., Any], edits: list[Any]) -> None:
     made = front(AnthropicDouble(), native="never")
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     with pytest.raises(anthropic.BadRequestError):
         client.beta.messages.create(

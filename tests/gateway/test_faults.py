@@ -157,7 +157,7 @@ class Outage(MemoryState):
 
 def test_without_its_state_it_still_answers_and_says_that_it_has_none(front: Callable[..., Any]) -> None:
     made = front(AnthropicDouble(lambda _: answer("Here.")), auto=True, parts=Parts(state=Outage()))
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     message: Any = client.messages.create(**BODY)
 

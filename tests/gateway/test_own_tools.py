@@ -25,7 +25,7 @@ NOTE = {"command": "create", "path": "/memories/tea.md", "file_text": "Green, th
 HELLO: Any = [{"role": "user", "content": "How do I like my tea?"}]
 
 
-def ask(client: anthropic.Anthropic, messages: list[Any], stream: bool = False) -> Any:
+def ask(client: Any, messages: list[Any], stream: bool = False) -> Any:
     if not stream:
         return client.messages.create(model=MODEL, max_tokens=500, tools=[READ], messages=messages)
     with client.messages.stream(model=MODEL, max_tokens=500, tools=[READ], messages=messages) as events:
@@ -39,7 +39,7 @@ def test_memory_is_written_unseen_and_the_hidden_round_goes_back_upstream(
     writes = Turn(parts=(Say(text="Let me note that."), Call(name="memory", arguments=NOTE)))
     double = AnthropicDouble(replies([writes, answer(" Noted."), answer("Green.")]))
     made = front(double, memory=True, auto=True, config={"memory": tmp_path})
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     first = ask(client, HELLO, stream)
     back: list[Any] = [
@@ -63,7 +63,7 @@ def test_beside_the_clients_own_call_the_result_of_ours_is_put_in(front: Callabl
     both = Turn(parts=(Call(name="memory", arguments=NOTE), Call(name="read", arguments={"path": "a"})))
     double = AnthropicDouble(replies([both, answer("Done.")]))
     made = front(double, memory=True, auto=True, config={"memory": tmp_path})
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     first = ask(client, HELLO)
     (use,) = first.content
@@ -90,7 +90,7 @@ def test_recall_brings_back_what_was_reduced_exactly(front: Callable[..., Any]) 
 
     double = AnthropicDouble(script)
     made = front(double, recall=True, auto=True, window=200_000)
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
     use = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "a"}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": original}
     messages: list[Any] = [
@@ -113,8 +113,8 @@ def test_over_openais_protocols_memory_works_too(front: Callable[..., Any], tmp_
     responses = front(
         OpenAIDouble(replies(turns)), dialect="responses", memory=True, auto=True, config={"memory": tmp_path / "b"}
     )
-    client = openai.OpenAI(base_url=f"{chat.url}/v1", api_key="any", max_retries=0)
-    other = openai.OpenAI(base_url=f"{responses.url}/v1", api_key="any", max_retries=0)
+    client: Any = openai.OpenAI(base_url=f"{chat.url}/v1", api_key="any", max_retries=0)
+    other: Any = openai.OpenAI(base_url=f"{responses.url}/v1", api_key="any", max_retries=0)
 
     chunks = client.chat.completions.create(model="gpt-4o", messages=HELLO, stream=True)
     said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
@@ -131,7 +131,7 @@ class Broken(FileStore):
 def test_without_its_store_memory_fails_and_says_so(front: Callable[..., Any], tmp_path: Path) -> None:
     double = AnthropicDouble(replies([Turn(parts=(Call(name="memory", arguments=NOTE),)), answer("I could not.")]))
     made = front(double, memory=True, auto=True, config={"memory": tmp_path}, parts=Parts(memory=Broken(root=tmp_path)))
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     message = ask(client, HELLO)
 

@@ -37,7 +37,7 @@ def test_bytes_go_up_and_come_down_as_they_are(front: Callable[..., Any]) -> Non
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_sdk_of_anthropic_talks_through_it(front: Callable[..., Any], stream: bool) -> None:
     made = front(AnthropicDouble(replies([answer("Hello there.")])))
-    client = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
 
     if stream:
         with client.messages.stream(model=MODEL, max_tokens=50, messages=[{"role": "user", "content": "Hi"}]) as events:
@@ -50,9 +50,9 @@ def test_the_sdk_of_anthropic_talks_through_it(front: Callable[..., Any], stream
 
 def test_the_sdk_of_openai_talks_through_it_in_both_of_its_protocols(front: Callable[..., Any]) -> None:
     made = front(OpenAIDouble(lambda _: answer("Hello there.")), dialect="chat")
-    client = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
+    client: Any = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
     responses = front(OpenAIDouble(lambda _: answer("Hello there.")), dialect="responses")
-    other = openai.OpenAI(base_url=f"{responses.url}/v1", api_key="any", max_retries=0)
+    other: Any = openai.OpenAI(base_url=f"{responses.url}/v1", api_key="any", max_retries=0)
 
     chat = client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "Hi"}])
     chunks = client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "Hi"}], stream=True)

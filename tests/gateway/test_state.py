@@ -92,7 +92,7 @@ def talk(count: int) -> list[Any]:
 
 
 def ask(url: str, messages: list[Any]) -> None:
-    client = anthropic.Anthropic(base_url=url, api_key="any", max_retries=0)
+    client: Any = anthropic.Anthropic(base_url=url, api_key="any", max_retries=0)
     client.messages.create(model=MODEL, max_tokens=200, tools=[READ], messages=messages)
 
 
