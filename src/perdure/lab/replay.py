@@ -26,6 +26,7 @@ from perdure.kernel.wire.validity import Fault, check_messages
 from perdure.lab.composition import Composition, Sizes
 from perdure.lab.needed import Recallable, Tally, Visibility, Vocabulary
 from perdure.lab.policies import NARRATIVE_TOKENS, Policy, Sent
+from perdure.lab.recall import NOTHING, Missed, Sources
 from perdure.lab.recording import Asked, Recording
 
 Break: TypeAlias = Literal["edited", "idle", "picture", "model", "compacted", "unexplained"]
@@ -59,6 +60,8 @@ class Point:
     """The loss report of this request, where the policy tells."""
     sizes: Sizes = ()
     """Bytes of text by kind; empty where what was sent is not known."""
+    missed: Missed = NOTHING
+    """What this request needed and did not show."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,6 +127,7 @@ def replay(subject: Subject, policy_name: str, policy: Policy, setting: Setting)
     provider = _Provider(subject)
     checker = _Checker(subject)
     visibility, recallable = Visibility(subject.vocabulary), Recallable(subject.vocabulary)
+    sources = Sources(subject.vocabulary, profile, subject.calibration)
     composition = Composition(subject.head.tools, subject.head.system)
     transcript = Transcript()
     usages: dict[int, Usage] = {}
@@ -138,8 +142,12 @@ def replay(subject: Subject, policy_name: str, policy: Policy, setting: Setting)
         usages[asked.at] = provider.usage
         visibility.follow(sent.messages)
         recallable.follow(run.originals())
+        sources.follow(transcript)
+        missed = NOTHING
         if not sent.infeasible:
-            _tally(result.needed, subject.needs[number], visibility, recallable)
+            hidden, gone = _tally(result.needed, subject.needs[number], visibility, recallable)
+            if hidden or gone:
+                missed = Missed(recalled=sources.of(hidden, transcript), gone=sources.of(gone, transcript))
         size = provider.prompt
         result.points.append(
             Point(
@@ -155,6 +163,7 @@ def replay(subject: Subject, policy_name: str, policy: Policy, setting: Setting)
                 steps=sent.steps,
                 lost=sent.lost,
                 sizes=composition.follow(sent.messages),
+                missed=missed,
             )
         )
         if setting.progress is not None:
@@ -365,15 +374,23 @@ def _output_of(recording: Recording, asked: Asked) -> int:
     return max(counted, weigh(recording.transcript[asked.at]).bytes // 4)
 
 
-def _tally(tally: Tally, needs: frozenset[str], visibility: Visibility, recallable: Recallable) -> None:
-    for name in needs:
-        tally.asked += 1
-        if visibility.shows(name):
-            tally.visible += 1
-        elif recallable.holds(name):
-            tally.recallable += 1
-        else:
-            tally.gone += 1
+def _tally(
+    tally: Tally, needs: frozenset[str], visibility: Visibility, recallable: Recallable
+) -> tuple[list[str], list[str]]:
+    """Count what one answer needed; gives the names that are only recallable, and those that are gone."""
+    hidden: list[str] = []
+    gone: list[str] = []
+    for name in sorted(name for name in needs if not visibility.shows(name)):
+        (hidden if recallable.holds(name) else gone).append(name)
+    tally.add(
+        Tally(
+            asked=len(needs),
+            visible=len(needs) - len(hidden) - len(gone),
+            recallable=len(hidden),
+            gone=len(gone),
+        )
+    )
+    return hidden, gone
 
 
 def _over(tokens: int, profile: ModelProfile) -> bool:
