@@ -6,7 +6,7 @@ provider caches, so a new tool comes last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -98,7 +98,7 @@ def _careful(offered: Offered, memories: Sequence[Path], guard: Guard) -> Offere
     """The same tool, which keeps no secret in a memory: what is written there is told in every later session."""
     run = offered.tool.run
 
-    def checked(given: JsonObject) -> object:
+    def checked(given: JsonObject) -> Result | Awaitable[Result]:
         paths = [action.path for action in offered.actions(given) if isinstance(action, WritePath)]
         if any(path.is_relative_to(folder) for path in paths for folder in memories):
             try:
