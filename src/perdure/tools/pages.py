@@ -5,7 +5,7 @@ It knows the two formats. It must never know where a file lies. PDFs need the ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import BytesIO
 from typing import Protocol, cast
@@ -53,11 +53,11 @@ def pdf_pages(data: bytes, first: int, limit: int, room: int) -> str:
     """
     try:
         # An extra brings it, and everything else works without.
-        make = cast("type[_Reader]", import_module("pypdf").PdfReader)
+        make = cast("Callable[[BytesIO], _Reader]", import_module("pypdf").PdfReader)
     except ImportError as error:
         raise ToolFailed("To read PDFs, the user has to install perdure[tools]. pdftotext in bash may do.") from error
     try:
-        reader = make(BytesIO(data))  # pyright: ignore[reportCallIssue]
+        reader = make(BytesIO(data))
         whole = len(reader.pages)
         texts = [reader.pages[at].extract_text() for at in range(first - 1, min(whole, first - 1 + min(limit, PAGES)))]
     # Damaged PDFs make the library raise nearly everything.
