@@ -91,9 +91,10 @@ class Sources:
     def of(self, names: Sequence[str], transcript: Transcript) -> tuple[Source, ...]:
         """The sources of some names, each once."""
         places = dict.fromkeys(self._newest[name] for name in names if name in self._newest)
-        return tuple(self._source(place, transcript[place]) for place in places)
+        return tuple(self.source(place, transcript[place]) for place in places)
 
-    def _source(self, place: int, message: Message) -> Source:
+    def source(self, place: int, message: Message) -> Source:
+        """The message at a place, as a source."""
         if place not in self._made:
             tokens = tokens_of(weigh(message), self._profile, self._calibration)
             file = any(result.tool_use_id in self._files for result in message.tool_results)
