@@ -95,7 +95,7 @@ class Session:
             archive=self.archive,
             seen=self.seen,
             kept=self.folder,
-            transcript=lambda: self.transcript,
+            transcript=lambda: self.transcript if hasattr(self, "_agent") else state.transcript,
             clock=spec.clock,
             agents=self._children(),
         )
