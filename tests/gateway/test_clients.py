@@ -81,8 +81,8 @@ def test_the_tool_runner_of_the_sdk_finishes_though_it_begins_with_a_thread(
 async def finished(model: Any) -> str:
     agent: Any = Agent(model)
 
-    # The decorator registers it, which no checker sees.
     @agent.tool_plain
+    # The decorator registers it, which no checker sees.
     def read(path: str) -> str:  # pyright: ignore[reportUnusedFunction]
         return f"{path}\n{TEXT}"
 

@@ -119,9 +119,8 @@ def client_refusal(call: Call, denied: Denied) -> Reply:
     headers = kept_headers(denied.headers)
     if not call.translated:
         return Reply(status=denied.status, headers=headers, body=denied.body)
-    refused = CallRefused(
-        denied.failure.message or "the upstream refused", status=denied.status, code=denied.failure.code
-    )
+    code = denied.failure.code if call.dialect != "anthropic" else ""
+    refused = CallRefused(denied.failure.message or "the upstream refused", status=denied.status, code=code)
     wanted = {name: headers[name] for name in ("retry-after", "retry-after-ms") if name in headers}
     return json_reply(error_body(call.dialect, refused, call.id), status=denied.status, headers=wanted)
 
