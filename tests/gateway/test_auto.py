@@ -184,3 +184,26 @@ def test_marks_and_the_form_of_text_make_no_other_conversation(front: Callable[.
     state: Any = made.gateway.state
     assert 1 == len(state.records)
     assert mark == double.received[-1].body["messages"][-1]["content"][0]["cache_control"]
+
+
+def test_the_budget_of_thinking_stays_and_a_mark_is_left_where_no_edit_comes(front: Callable[..., Any]) -> None:
+    double = small(32_768)
+    made = front(double, auto=True, window=32_768)
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+    mark: Any = {"type": "ephemeral"}
+    messages: list[Any] = [{"role": "user", "content": "Read."}]
+    for number in range(10):
+        use = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text_of(number, 1_500)}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+        marked = [*messages[:-1], {"role": "user", "content": [{**result, "cache_control": mark}]}]
+        thinking: Any = {"type": "enabled", "budget_tokens": 30_000}
+        client.messages.create(
+            model=MODEL, max_tokens=32_000, tools=[READ], thinking=thinking, messages=marked, timeout=60
+        )
+
+    bodies = [one.body for one in double.received if "Harness request" not in str(one.body["messages"][-1])]
+    marks = [str(body["messages"]).count("cache_control") for body in bodies]
+    assert {8_192} == {body["thinking"]["budget_tokens"] for body in bodies}
+    assert {1, 2} >= set(marks)
+    assert 2 == marks[-1]
