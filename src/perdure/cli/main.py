@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, Command] = {
     "gc": Command("perdure.cli.gc", "free what no session needs any more"),
     "serve": Command("perdure.cli.serve", "context management for any client, in front of any model", "gateway"),
     "replay": Command("perdure.cli.replay", "recorded sessions under a policy: what they cost, what would leave"),
+    "lab": Command("perdure.cli.lab", "choose a policy and settings on your own sessions"),
 }
 """In the order of `--help`."""
 

@@ -1,0 +1,183 @@
+"""What a grid of trials comes to: totals, the frontier of price against what stays in reach, and what to choose.
+
+It knows rows. It must never know how they were made. Prices include what getting things back costs; ratios are taken
+only between trials of the same model, window and provider, over the same sessions.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from perdure.kernel.messages import Json, JsonObject
+
+DRAWS = 1_000
+"""Resamplings of the sessions behind an interval."""
+
+SPREAD = 0.95
+"""Part of the resamplings that lie within the interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """One trial over all sessions. Prices in units of an uncached input token."""
+
+    label: str
+    trial: JsonObject
+    sessions: int
+    requests: int
+    units: float
+    """Requests and narratives."""
+    recall_units: float
+    """Getting back what is recallable."""
+    gone_units: float
+    """Reading or running again what is gone."""
+    usd: float | None
+    asked: int
+    visible: int
+    recallable: int
+    gone: int
+    recalls: int
+    summaries: int
+    edited: int
+    peak: int
+    sent: int
+    fresh: int
+    faults: int
+    """Requests that a provider would have refused, or that did not fit, or could not be made."""
+    least_sent_once: float
+    least_free_rewrites: float
+    ratio: float | None = None
+    """Of append-only on the same ground."""
+    best: bool = False
+    """Whether no other trial of its ground is cheaper with as much visible and as little gone."""
+
+    @property
+    def price(self) -> float:
+        """All of it."""
+        return self.units + self.recall_units + self.gone_units
+
+    @property
+    def survival(self) -> float:
+        """Part of what was needed later that is still visible."""
+        return self.visible / self.asked if self.asked else 1.0
+
+    @property
+    def reach(self) -> float:
+        """Part that is visible or recallable."""
+        return (self.visible + self.recallable) / self.asked if self.asked else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """How much less one trial costs than another, over the same sessions."""
+
+    mean: float
+    """Of their sums: 0.3 is 30 % less."""
+    low: float
+    high: float
+    """Bounds of the interval, by drawing whole sessions again."""
+    wins: float
+    """Part of the sessions where it is no dearer."""
+
+
+def totals(rows: Iterable[JsonObject]) -> list[Total]:
+    """The sums for each trial, in the order of their first rows, with the frontier marked."""
+    found: dict[str, list[JsonObject]] = {}
+    for row in rows:
+        found.setdefault(str(row["label"]), []).append(row)
+    sums = [_total(label, group) for label, group in found.items()]
+    base = {_ground(one): one.price for one in sums if one.trial["policy"] == "append-only"}
+    return [_placed(one, sums, base.get(_ground(one))) for one in sums]
+
+
+def saving(rows: Sequence[JsonObject], label: str, against: str, seed: int = 0) -> Saving:
+    """What `label` saves against another trial; the same seed gives the same interval."""
+    ours = {_session(row): price_of(row) for row in rows if row["label"] == label}
+    theirs = {_session(row): price_of(row) for row in rows if row["label"] == against}
+    pairs = [(ours[name], theirs[name]) for name in ours if name in theirs]
+    if not pairs:
+        return Saving(mean=0.0, low=0.0, high=0.0, wins=0.0)
+    # Intervals have to come out the same each time; nothing here is a secret.
+    dice = random.Random(seed)  # noqa: S311
+    drawn = sorted(_saved(dice.choices(pairs, k=len(pairs))) for _ in range(DRAWS))
+    edge = int((1 - SPREAD) / 2 * DRAWS)
+    return Saving(
+        mean=_saved(pairs),
+        low=drawn[edge],
+        high=drawn[-1 - edge],
+        wins=sum(one <= other for one, other in pairs) / len(pairs),
+    )
+
+
+def advised(found: Sequence[Total]) -> Total | None:
+    """The trial to choose: the cheapest whose requests all fit and are valid and from which nothing needed is gone;
+    where all lose something, the cheapest among those that lose least."""
+    sound = [one for one in found if one.faults == 0 and one.trial["policy"] != "append-only"] or list(found)
+    least = min((one.gone for one in sound), default=0)
+    return min((one for one in sound if one.gone == least), key=lambda one: one.price, default=None)
+
+
+def price_of(row: JsonObject) -> float:
+    """The price of one session, getting things back included."""
+    return sum(number(row[key]) for key in ("units", "recall_units", "reread_units", "rerun_units"))
+
+
+def number(value: Json) -> float:
+    """A figure of a row."""
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _saved(pairs: Sequence[tuple[float, float]]) -> float:
+    whole = sum(other for _, other in pairs)
+    return 1 - sum(one for one, _ in pairs) / whole if whole else 0.0
+
+
+def _session(row: JsonObject) -> str:
+    return f"{row['file']} {row.get('path', '')}"
+
+
+def _total(label: str, rows: Sequence[JsonObject]) -> Total:
+    def count(*keys: str) -> int:
+        return int(sum(number(row[key]) for row in rows for key in keys))
+
+    trial = rows[0]["trial"]
+    priced = all(row["usd"] is not None for row in rows)
+    return Total(
+        label=label,
+        trial=trial if isinstance(trial, dict) else {},
+        sessions=len(rows),
+        requests=count("requests"),
+        units=sum(number(row["units"]) for row in rows),
+        recall_units=sum(number(row["recall_units"]) for row in rows),
+        gone_units=sum(number(row["reread_units"]) + number(row["rerun_units"]) for row in rows),
+        usd=sum(number(row["usd"]) for row in rows) if priced else None,
+        asked=count("asked"),
+        visible=count("visible"),
+        recallable=count("recallable"),
+        gone=count("gone"),
+        recalls=count("recalls"),
+        summaries=count("summaries"),
+        edited=count("edited"),
+        peak=int(max(number(row["peak"]) for row in rows)),
+        sent=count("sent"),
+        fresh=count("fresh"),
+        faults=count("invalid", "over", "infeasible"),
+        least_sent_once=sum(number(row["least_sent_once"]) for row in rows),
+        least_free_rewrites=sum(number(row["least_free_rewrites"]) for row in rows),
+    )
+
+
+def _placed(one: Total, all_of_them: Sequence[Total], base: float | None) -> Total:
+    rivals = [other for other in all_of_them if _ground(other) == _ground(one) and other is not one]
+    beaten = any(_beats(other, one) for other in rivals)
+    return replace(one, ratio=one.price / base if base else None, best=not beaten and one.faults == 0)
+
+
+def _beats(other: Total, one: Total) -> bool:
+    return other.faults == 0 and other.price < one.price and other.survival >= one.survival and other.gone <= one.gone
+
+
+def _ground(one: Total) -> tuple[Json, ...]:
+    return tuple(one.trial.get(name) for name in ("model", "window", "provider"))
