@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 
-from perdure.testing.doubles import AnthropicDouble, Call, OpenAIDouble, Say, Turn, answer
+from perdure.testing.doubles import AnthropicDouble, Call, OpenAIDouble, Say, Think, Turn, answer
 from perdure.testing.doubles.anthropic import MODELS
 from perdure.testing.doubles.openai import OPENAI_MODELS
 
@@ -187,23 +187,28 @@ def test_marks_and_the_form_of_text_make_no_other_conversation(front: Callable[.
 
 
 def test_the_budget_of_thinking_stays_and_a_mark_is_left_where_no_edit_comes(front: Callable[..., Any]) -> None:
-    double = small(32_768)
+    turn = Turn(parts=(Think(text="Hm."), Call(name="read")))
+    double = AnthropicDouble(lambda _: turn, models={MODEL: replace(MODELS[MODEL], window=32_768)})
     made = front(double, auto=True, window=32_768)
     client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
     mark: Any = {"type": "ephemeral"}
-    messages: list[Any] = [{"role": "user", "content": "Read."}]
+    messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Read.", "cache_control": mark}]}]
     for number in range(10):
-        use = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {}}
-        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text_of(number, 1_500)}
-        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
-        marked = [*messages[:-1], {"role": "user", "content": [{**result, "cache_control": mark}]}]
         thinking: Any = {"type": "enabled", "budget_tokens": 30_000}
-        client.messages.create(
-            model=MODEL, max_tokens=32_000, tools=[READ], thinking=thinking, messages=marked, timeout=60
+        reply = client.messages.create(
+            model=MODEL, max_tokens=32_000, tools=[READ], thinking=thinking, messages=messages, timeout=60
         )
+        (use,) = [block for block in reply.content if block.type == "tool_use"]
+        result = {"type": "tool_result", "tool_use_id": use.id, "content": text_of(number, 1_500)}
+        plain = [{**one, "content": unmarked(one["content"])} for one in messages]
+        said = {"role": "assistant", "content": [block.to_dict() for block in reply.content]}
+        messages = [*plain, said, {"role": "user", "content": [{**result, "cache_control": mark}]}]
 
     bodies = [one.body for one in double.received if "Harness request" not in str(one.body["messages"][-1])]
-    marks = [str(body["messages"]).count("cache_control") for body in bodies]
+    assert [] == [one.answer for one in double.received if one.status != 200]
     assert {8_192} == {body["thinking"]["budget_tokens"] for body in bodies}
-    assert {1, 2} >= set(marks)
-    assert 2 == marks[-1]
+    assert [1, 2] == sorted({str(body["messages"]).count("cache_control") for body in bodies})
+
+
+def unmarked(content: list[Any]) -> list[Any]:
+    return [{name: value for name, value in block.items() if name != "cache_control"} for block in content]
