@@ -32,6 +32,11 @@ def write(folder: Path, size: int) -> list[Path]:
     return paths
 
 
+def write_session(path: Path, seed: int) -> None:
+    """One session, made up from a seed."""
+    path.write_bytes(b"".join(line.replace(b"SESSION", b"%07d" % seed) for line in _lines(generate(seed))))
+
+
 def together(paths: list[Path], path: Path) -> Path:
     """All of them one behind the other in one file, as one long session."""
     with path.open("wb") as handle:
