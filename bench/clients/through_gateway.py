@@ -54,7 +54,8 @@ def working(folder: Path) -> Callable[[dict[str, Any]], Turn]:
 
     def script(body: dict[str, Any]) -> Turn:
         nonlocal done
-        names = [str(tool.get("name")) for tool in body.get("tools") or []]
+        tools: list[dict[str, Any]] = body.get("tools") or []
+        names = [str(tool.get("name")) for tool in tools]
         shell = next((name for name in SHELLS if name in names), None)
         last = str((body.get("messages") or body.get("input") or [""])[-1])
         if shell is None or "Harness request" in last:

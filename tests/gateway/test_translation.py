@@ -8,7 +8,7 @@ import httpx
 import openai
 import pytest
 
-from perdure.testing.doubles import AnthropicDouble, Call, OpenAIDouble, RateLimited, Say, Turn, answer, replies
+from perdure.testing.doubles import AnthropicDouble, Call, Cut, OpenAIDouble, RateLimited, Say, Turn, answer, replies
 
 MODEL = "claude-sonnet-4-6"
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -77,7 +77,9 @@ def test_a_chat_client_talks_to_anthropic(front: Callable[..., Any], stream: boo
     if stream:
         chunks: list[Any] = list(client.chat.completions.create(**wish, stream=True))
         text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-        calls: list[Any] = [one for chunk in chunks if chunk.choices for one in chunk.choices[0].delta.tool_calls or []]
+        calls: list[Any] = []
+        for chunk in chunks:
+            calls += chunk.choices[0].delta.tool_calls or [] if chunk.choices else []
         arguments, reason = "".join(one.function.arguments or "" for one in calls if one.function), "tool_calls"
     else:
         choice: Any = client.chat.completions.create(**wish).choices[0]
@@ -163,3 +165,63 @@ def test_counting_works_without_an_upstream_that_counts(front: Callable[..., Any
     counted = client.messages.count_tokens(model=MODEL, messages=[{"role": "user", "content": "word " * 1_000}])
 
     assert 800 < counted.input_tokens < 1_500
+
+
+BOTH = Turn(
+    parts=(
+        Say(text="I read two files, and say so at some length, so that it comes in pieces."),
+        Call(name="read", arguments={"path": "a.py"}),
+        Call(name="read", arguments={}),
+    )
+)
+
+
+@pytest.mark.parametrize("dialect", ["chat", "responses"])
+def test_a_translated_stream_comes_in_pieces_with_parallel_calls_one_after_the_other(
+    front: Callable[..., Any], dialect: str
+) -> None:
+    made = front(OpenAIDouble(replies([BOTH])), dialect=dialect, upstream_model="gpt-4o")
+    client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
+
+    with client.messages.stream(
+        model=MODEL, max_tokens=300, tools=[READ], messages=[{"role": "user", "content": "Hi"}]
+    ) as stream:
+        events = list(stream)
+        message = stream.get_final_message()
+
+    order = [
+        (event.type, event.index) for event in events if event.type in ("content_block_start", "content_block_stop")
+    ]
+    wanted = [(f"content_block_{what}", place) for place in range(3) for what in ("start", "stop")]
+    assert wanted == order
+    assert sum(event.type == "text" for event in events) > 1
+    assert [{"path": "a.py"}, {}] == [block.input for block in message.content[1:]]
+
+
+def test_parallel_calls_of_anthropic_reach_a_chat_client_with_usage_when_asked_for(front: Callable[..., Any]) -> None:
+    made = front(AnthropicDouble(replies([BOTH])), dialect="anthropic", upstream_model=MODEL)
+    client: Any = openai.OpenAI(base_url=f"{made.url}/v1", api_key="any", max_retries=0)
+
+    with client.chat.completions.stream(
+        model="any",
+        messages=[{"role": "user", "content": "Hi"}],
+        tools=[{"type": "function", "function": FUNCTION}],
+        stream_options={"include_usage": True},
+    ) as stream:
+        done = stream.get_final_completion()
+
+    calls = done.choices[0].message.tool_calls
+    assert ['{"path":"a.py"}', "{}"] == [call.function.arguments.replace(" ", "") for call in calls]
+    assert done.usage.prompt_tokens > 0
+
+
+def test_a_translated_stream_that_breaks_off_has_no_end(front: Callable[..., Any]) -> None:
+    double = OpenAIDouble(lambda _: answer("word " * 50))
+    double.faults.append(Cut(after=3))
+    made = front(double, dialect="chat", upstream_model="gpt-4o")
+    body = {"model": MODEL, "max_tokens": 99, "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+
+    text = httpx.post(f"{made.url}/v1/messages", json=body, headers={"x-api-key": "any"}).text
+
+    assert "event: error" in text
+    assert "message_stop" not in text

@@ -20,7 +20,7 @@ from perdure.gateway.upstream import Outgoing, Upstreams, aiter_raw, close, lowe
 from perdure.kernel.agent import Failure
 from perdure.kernel.errors import CallRefused, InvalidJson, InvalidMessage
 from perdure.kernel.messages import JsonObject, Message, Request, Response, ToolResult, ToolUse
-from perdure.kernel.wire import StreamDecoder
+from perdure.kernel.wire import Delta, StreamDecoder
 from perdure.providers import classify
 from perdure.providers.sse import EventReader
 
@@ -73,6 +73,10 @@ class Exchange:
                     self.recovered()
                 return response
             denied = await refusal_of(response)
+            if denied.failure.kind == "thinking_bound" and not last and self.call.profile.offers("drop_block"):
+                # An edit moved what it was bound to: the provider may leave it out (preserved thinking, 2026-10).
+                self.engaged.drop_block = True
+                continue
             if denied.failure.kind != "overflow" or not self.engaged.task.auto:
                 return denied
             if last or not await self.engaged.recover(denied.failure.message):
@@ -193,20 +197,44 @@ async def gathered(response: httpx.Response, call: Call) -> Response:
         CallRefused: it broke off, makes no sense, or says that it failed.
     """
     codec = call.upstream_codec
-    try:
-        if "event-stream" not in response.headers.get("content-type", ""):
-            return codec.decode_response(await response.aread())
+    if is_stream(response):
         decoder = codec.stream()
-        async with aclosing(events_of(response)) as events:
-            async for event in events:
-                decoder.feed(event)
+        async with aclosing(decoded(response, decoder)) as deltas:
+            async for _ in deltas:
+                pass
+        return whole_of(decoder)
+    try:
+        return codec.decode_response(await response.aread())
     except httpx.HTTPError as error:
         raise CallRefused(f"the upstream's answer broke off ({type(error).__name__})", status=502) from error
     except (InvalidJson, InvalidMessage) as error:
         raise CallRefused("the upstream's answer makes no sense", status=502) from error
     finally:
         await close(response)
-    return whole_of(decoder)
+
+
+def is_stream(response: httpx.Response) -> bool:
+    """Whether an answer comes as events."""
+    return "event-stream" in response.headers.get("content-type", "")
+
+
+async def decoded(response: httpx.Response, decoder: StreamDecoder) -> AsyncGenerator[Delta, None]:
+    """The deltas of a stream.
+
+    Raises:
+        CallRefused: it broke off or makes no sense.
+    """
+    try:
+        async with aclosing(events_of(response)) as events:
+            async for event in events:
+                for delta in decoder.feed(event):
+                    yield delta
+    except httpx.HTTPError as error:
+        raise CallRefused(f"the upstream's answer broke off ({type(error).__name__})", status=502) from error
+    except (InvalidJson, InvalidMessage) as error:
+        raise CallRefused("the upstream's answer makes no sense", status=502) from error
+    finally:
+        await close(response)
 
 
 def whole_of(decoder: StreamDecoder) -> Response:

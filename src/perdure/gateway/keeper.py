@@ -74,6 +74,8 @@ class Engaged:
     extra: tuple[Message, ...] = ()
     """Rounds with our own tools, behind what the client sent."""
     projection: Projection | None = None
+    drop_block: bool = False
+    """Whether the provider is told to drop thinking that is bound to other bytes."""
 
     @property
     def transcript(self) -> Transcript:
@@ -83,7 +85,10 @@ class Engaged:
     @property
     def request(self) -> Request:
         """What to send."""
-        return outgoing(self.fixed, self.projection or self._as_is, self._marks(), auto=self.task.auto)
+        projection = self.projection or self._as_is
+        if self.drop_block and "drop_block_needed" not in projection.notes:
+            projection = replace(projection, notes=(*projection.notes, "drop_block_needed"))
+        return outgoing(self.fixed, projection, self._marks(), auto=self.task.auto)
 
     @property
     def _as_is(self) -> Projection:

@@ -35,7 +35,7 @@ from perdure.gateway.compaction import (
     with_last_words,
 )
 from perdure.gateway.door import Chunks, Reply, json_reply
-from perdure.gateway.exchange import Denied, Exchange
+from perdure.gateway.exchange import Denied, Exchange, decoded, is_stream, whole_of
 from perdure.gateway.joint import Joint, Prelude
 from perdure.gateway.keeper import Engaged, Keeper, Task
 from perdure.gateway.metrics import Metrics
@@ -43,6 +43,7 @@ from perdure.gateway.own_tools import OwnTools
 from perdure.gateway.refusals import broken, error_event, framed
 from perdure.gateway.seal import Seal
 from perdure.gateway.summaries import Summary, narrated, summarised
+from perdure.gateway.told import Teller, tellable, teller_of
 from perdure.gateway.translate import client_answer, client_refusal, upstream_body
 from perdure.gateway.upstream import Upstreams, homeward, relayed
 from perdure.gateway.watch import Watch
@@ -187,6 +188,9 @@ class Proxy:
             joint = Joint(exchange=exchange, edits=wish.edits, prelude=prelude)
             headers = {**kept_headers(homeward(response)), **EVENTS}
             return Reply(headers=headers, chunks=guarded(joint.stream(response), call))
+        teller = teller_of(call, int(self.keeper.clock())) if call.translated and block is None else None
+        if call.streams and teller is not None and is_stream(response):
+            return Reply(headers=EVENTS, chunks=guarded(_told_events(exchange, response, teller), call))
         if call.streams:
             return Reply(headers=EVENTS, chunks=guarded(_gathered_events(exchange, response, block, prelude), call))
         answer = await exchange.converse(response)
@@ -298,6 +302,25 @@ async def _gathered_events(
     call = exchange.call
     body = with_block(call, client_answer(call, answer), block, prelude.iterations)
     for event in call.codec.encode_events(call.codec.decode_response(body)):
+        yield framed(call.dialect, event)
+    if call.dialect == "chat":
+        yield b"data: [DONE]\n\n"
+
+
+async def _told_events(exchange: Exchange, response: httpx.Response, teller: Teller) -> Chunks:
+    """A stream in the client's protocol while it comes in the upstream's."""
+    call = exchange.call
+    decoder = call.upstream_codec.stream()
+    for event in teller.opening():
+        yield framed(call.dialect, event)
+    async with aclosing(decoded(response, decoder)) as deltas:
+        async for delta in deltas:
+            for event in teller.feed(delta):
+                yield framed(call.dialect, event)
+    answer = await exchange.finish(whole_of(decoder))
+    if unknown := [block for block in answer.message.content if not tellable(block)]:
+        raise CallRefused(f"the model's answer holds a {type(unknown[0]).__name__}, which has no form in this protocol")
+    for event in teller.ending(client_answer(call, answer)):
         yield framed(call.dialect, event)
     if call.dialect == "chat":
         yield b"data: [DONE]\n\n"
