@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+from perdure.cli import lab_cache, lab_canaries
 from perdure.cli.progress import Progress
 from perdure.guard.plain import one_line
 from perdure.kernel.context import PRESETS
@@ -76,6 +77,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     _shared(advice)
     advice.add_argument("--write", metavar="PATH", type=Path, help="write the advised settings there (settings.toml)")
     advice.set_defaults(run=run_advise)
+    lab_cache.add(inner)
+    lab_canaries.add(inner)
 
 
 def _shared(parser: argparse.ArgumentParser) -> None:

@@ -89,14 +89,14 @@ def _of_thread(thread: Sequence[Asked], recording: Recording) -> Iterator[tuple[
     for before, now in pairwise(thread):
         profile = lookup(now.model or recording.model or "")
         was, seen = before.usage or Usage(), now.usage or Usage()
-        left = _left(was, profile)
+        left = left_by(was, profile)
         steady = min(steady or was.cache_read_tokens, was.cache_read_tokens or steady)
-        cause = _cause(before, now, profile)
+        cause = cause_of(before, now, profile)
         predicted = left if cause is None else _after(cause, steady)
         yield Pair(predicted=predicted, seen=seen.cache_read_tokens, expected=cause), left
 
 
-def _left(usage: Usage, profile: ModelProfile) -> int:
+def left_by(usage: Usage, profile: ModelProfile) -> int:
     """What a request leaves in the cache: what it read and wrote; with an automatic cache, all of it in whole steps."""
     if profile.dialect == "anthropic":
         return usage.cache_read_tokens + usage.cache_write_tokens
@@ -104,7 +104,8 @@ def _left(usage: Usage, profile: ModelProfile) -> int:
     return usage.prompt_tokens // step * step
 
 
-def _cause(before: Asked, now: Asked, profile: ModelProfile) -> Cause | None:
+def cause_of(before: Asked, now: Asked, profile: ModelProfile) -> Cause | None:
+    """Why a request is expected not to read what the one before it left; None where it should."""
     if before.model and now.model and before.model != now.model:
         return "model"
     if now.baseline != before.baseline:
@@ -131,5 +132,10 @@ def _after(cause: Cause, steady: int) -> int:
 
 
 def _broke(pair: Pair, left: int) -> bool:
-    short = left - pair.seen
+    return fell_short(pair.seen, left)
+
+
+def fell_short(seen: int, left: int) -> bool:
+    """Whether a read fell short of what was left by so much that it counts as a break."""
+    short = left - seen
     return short >= 2_000 and short >= 0.05 * left

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from perdure.kernel.context import Engine, InMemory, Original, Reply, Settings, Summarize, drive, render
+from perdure.kernel.context import Engine, InMemory, Original, Refused, Reply, Settings, Summarize, drive, render
 from perdure.kernel.errors import Infeasible
 from perdure.kernel.messages import Transcript
 from perdure.kernel.models import ModelProfile
@@ -25,7 +25,7 @@ class StandIn(InMemory):
         super().__init__()
         self.asks: list[Summarize] = []
 
-    def summarize(self, ask: Summarize) -> Reply:
+    def summarize(self, ask: Summarize) -> Reply | Refused:
         """The fixed narrative."""
         self.asks.append(ask)
         return Reply(message=stand_in())
@@ -34,6 +34,14 @@ class StandIn(InMemory):
         """The requests since the last time."""
         asks, self.asks = tuple(self.asks), []
         return asks
+
+
+class NoModel(StandIn):
+    """Ports without a model, so that the last rung writes the checkpoint."""
+
+    def summarize(self, ask: Summarize) -> Refused:
+        """Nobody writes it."""
+        return Refused(reason="no model is set up for summaries")
 
 
 @dataclass
@@ -78,3 +86,8 @@ class Perdure:
 def engine(settings: Settings) -> Policy:
     """The engine with these settings, as a policy."""
     return lambda profile, overhead: Perdure(profile, overhead, settings)
+
+
+def engine_without_model(settings: Settings) -> Policy:
+    """The engine with these settings where no model writes narratives."""
+    return lambda profile, overhead: Perdure(profile, overhead, settings, NoModel())
