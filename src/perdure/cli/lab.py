@@ -23,6 +23,7 @@ from perdure.lab.policies import PEERS, POLICIES
 from perdure.lab.providers import PROVIDERS
 from perdure.lab.readers import walk
 from perdure.lab.recall import RecallPrice
+from perdure.lab.report.page.grid import grid_page
 from perdure.lab.report.sweep import sweep_json, sweep_markdown, sweep_table
 from perdure.lab.sweep import Plan, sweep, version_of_code
 from perdure.lab.trial import Trial, policy_of
@@ -234,6 +235,8 @@ def _cache_folder() -> Path:
 def _report(options: argparse.Namespace, rows: Sequence[JsonObject], found: Sequence[Total]) -> None:
     if not found:
         raise UserError("no recorded session was found there; see `perdure replay --help` for the formats")
+    if options.html is not None:
+        _write(options.html, grid_page(found, rows, options.prefill))
     if options.json:
         sys.stdout.buffer.write(encode_json({"totals": [*sweep_json(found)], "rows": [*rows]}) + b"\n")
     elif options.markdown:

@@ -35,6 +35,7 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
+    "resume": Command("perdure.cli.agent.main", "go on with a session", "agent", "add_resume"),
     "demo": Command("perdure.cli.demo", "see Perdure at work; no key, no network", "testing"),
     "doctor": Command("perdure.cli.agent.doctor", "whether everything is there, and the next step", "agent"),
     "config": Command("perdure.cli.agent.config", "show and change settings", "agent"),

@@ -61,6 +61,7 @@ def child_of(family: Family, number: int, agents: Ports) -> Child:
         seen=Seen(spec.clock),
         kept=path.with_suffix(""),
         transcript=transcript,
+        view=(),
         clock=spec.clock,
         agents=agents,
     )

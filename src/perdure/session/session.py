@@ -27,10 +27,12 @@ from perdure.kernel.context import (
     Revert,
     Rewritten,
     drive_async,
+    render,
 )
+from perdure.kernel.context.checkpoint import serialise
 from perdure.kernel.context.edits import ClearThinking, PrefixChange
 from perdure.kernel.errors import DiskError, RevertRefused, UserError
-from perdure.kernel.messages import Message, Text, Transcript, weigh
+from perdure.kernel.messages import Message, Text, Transcript, weigh, weigh_text
 from perdure.kernel.tokens import tokens_of
 from perdure.log import (
     Compacted,
@@ -96,6 +98,7 @@ class Session:
             seen=self.seen,
             kept=self.folder,
             transcript=lambda: self.transcript if hasattr(self, "_agent") else state.transcript,
+            view=render(state.transcript, state.ledger).messages,
             clock=spec.clock,
             agents=self._children(),
         )
@@ -107,7 +110,7 @@ class Session:
         """The state of the repository when the session began."""
         self.system = system_in(state) or self._blocks()
         self._teller = Teller(spec)
-        self._notes = Notes(spec, self.folder, self._measure, self._counted, self._remembered)
+        self._notes = Notes(spec, self.folder, self._measure_notes, self._counted, self._remembered)
         self._notes.bring_back(state.memory)
         self._host = SessionHost(
             log=self.log,
@@ -404,7 +407,7 @@ class Session:
             self.paid.append(event)
             if event.purpose == "summary":
                 self._counted("summary", event)
-        if isinstance(event, MessageEnd) and event.message.role == "assistant":
+        if isinstance(event, MessageEnd):
             self._notes.consider(self.transcript)
         if isinstance(event, CompactionEnd) and event.changed and self.spec.after_compaction is not None:
             self.spec.after_compaction(event.reason)
@@ -477,6 +480,10 @@ class Session:
 
     def _measure(self, messages: Sequence[Message]) -> int:
         return sum(tokens_of(weigh(message), self.model.profile) for message in messages)
+
+    def _measure_notes(self, messages: Sequence[Message]) -> int:
+        """Tokens of messages as the session memory is told of them, where long results are clipped."""
+        return tokens_of(weigh_text(serialise(messages)), self.model.profile)
 
     def _takeable(self) -> Sequence[Edit]:
         engine = self._agent.engine

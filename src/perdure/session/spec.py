@@ -57,6 +57,8 @@ class Bench:
     """A folder of this session, for its owner alone."""
     transcript: Callable[[], Transcript]
     """Every message so far."""
+    view: Sequence[Message]
+    """What the model was last shown, where a session goes on; empty for a new one."""
     clock: Callable[[], float]
     agents: Ports
     """Makes subagents."""

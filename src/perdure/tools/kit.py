@@ -14,7 +14,7 @@ from perdure.archive import Archive
 from perdure.guard import Guard
 from perdure.kernel.agent import AgentTool, Result
 from perdure.kernel.errors import SecretFound
-from perdure.kernel.messages import Json, JsonObject, ToolUse
+from perdure.kernel.messages import Json, JsonObject, Message, ToolUse
 from perdure.project import Places, record_use
 from perdure.tools import ask_user, bash, edit, glob, grep, plan, read, recall, skill, subagent, todo, write
 from perdure.tools.actions import Harmless, Offered, WritePath
@@ -23,6 +23,7 @@ from perdure.tools.failed import ToolFailed
 from perdure.tools.plan import Planning
 from perdure.tools.process import Jobs
 from perdure.tools.seen import Seen
+from perdure.tools.sights import see_again
 from perdure.tools.subagent import Ports
 from perdure.tools.todo import Todos
 from perdure.tools.workspace import Workspace
@@ -37,6 +38,8 @@ class Kit:
     seen: Seen
     archive: Archive
     todos: Todos
+    view: Sequence[Message]
+    """What the model of a session that goes on is shown; empty for a new one."""
     jobs: Jobs
     agents: Ports
     planning: Planning
@@ -56,6 +59,8 @@ def standard(kit: Kit, more: Sequence[Offered] = ()) -> tuple[Offered, ...]:
     space, shell = kit.workspace, bash.shell_of(kit.workspace)
     if kit.confine is not None:
         shell = replace(shell, confine=kit.confine)
+
+    see_again(space, kit.seen, kit.view)
 
     def used(name: str) -> None:
         record_use(kit.places.home, name, kit.clock())

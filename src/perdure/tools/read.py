@@ -90,11 +90,11 @@ def offered(workspace: Workspace, seen: Seen) -> Offered:
     """The tool for a session."""
 
     async def run(given: JsonObject) -> Result:
-        return await asyncio.to_thread(read, workspace, seen, _wanted(given, workspace))
+        return await asyncio.to_thread(read, workspace, seen, wanted_of(given, workspace))
 
     def actions(given: JsonObject) -> tuple[ReadPath | Harmless, ...]:
         try:
-            return (ReadPath(path=_wanted(given, workspace).path),)
+            return (ReadPath(path=wanted_of(given, workspace).path),)
         except ToolFailed:
             return (Harmless(),)
 
@@ -216,7 +216,12 @@ def _all_of(file: BinaryIO, name: str, most: int) -> bytes:
     return data
 
 
-def _wanted(given: JsonObject, workspace: Workspace) -> Wanted:
+def wanted_of(given: JsonObject, workspace: Workspace) -> Wanted:
+    """What a call asks for.
+
+    Raises:
+        ToolFailed: arguments that are wrong.
+    """
     named = arguments(given, READ)
     return Wanted(
         path=workspace.resolve(text_in(named, "path")),

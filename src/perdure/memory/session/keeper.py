@@ -127,8 +127,18 @@ def news_of(document: SessionDocument, transcript: Transcript) -> Sequence[Messa
 
 
 def at_safe_boundary(transcript: Transcript) -> bool:
-    """Whether the last message is the assistant's, and waits for no result of a call."""
-    return len(transcript) > 0 and transcript[-1].role == "assistant" and not transcript[-1].tool_uses
+    """Whether no call waits for its result behind the last answer: it had none, or all of them came. In a long row of
+    calls nothing else would ever be a boundary."""
+    called: set[str] = set()
+    answered: set[str] = set()
+    for message in reversed(transcript):
+        if message.role == "assistant":
+            called = {call.id for call in message.tool_uses}
+            break
+        answered.update(result.tool_use_id for result in message.tool_results)
+    else:
+        return False
+    return called <= answered
 
 
 def _failure(answer: Reply | Failed | Refused) -> Outcome:

@@ -1,0 +1,268 @@
+"""A session opened for a working directory: settings, model, tools, permissions and servers put together.
+
+It knows what comes from which setting. It must never know how anything is shown: whoever shows it hands in a `Person`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol, cast
+
+import httpx
+
+from perdure.cli.agent.choice import Chosen, choose, needs_local
+from perdure.cli.agent.place import Place
+from perdure.guard import SecretGuard
+from perdure.kernel.agent import AgentTool
+from perdure.kernel.messages import JsonObject, Message, Tool, decode_json, encode_json
+from perdure.project import Opening
+from perdure.providers import Edge, HttpModel, find_local, window_of
+from perdure.session import Bench, Session, Spec
+from perdure.tools import ask_user, skill
+from perdure.tools.actions import Offered
+from perdure.tools.kit import Kit, standard
+from perdure.tools.mcp import Servers, sdk, servers_of, serving
+from perdure.tools.mcp import offered as mcp_tools
+from perdure.tools.permissions import Answer, Gate, Mode, Question, gate_of, gated
+from perdure.tools.plan import Planning, Proposal, Verdict
+from perdure.tools.process import Jobs
+from perdure.tools.todo import Todos
+from perdure.tools.workspace import Workspace
+
+
+class Person(Protocol):
+    """Whoever sits in front of a session and can be asked."""
+
+    async def permit(self, question: Question) -> Answer:
+        """Whether something may be done."""
+        ...
+
+    async def answer(self, questions: tuple[ask_user.Question, ...]) -> tuple[ask_user.Reply, ...] | None:
+        """What the model wants to know."""
+        ...
+
+    async def approve(self, proposal: Proposal) -> Verdict:
+        """Whether a plan is agreed to."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk:
+    """An open session and what can be turned while it runs."""
+
+    session: Session
+    gate: Gate
+    chosen: Chosen
+    place: Place
+    servers: Servers | None = None
+    """The MCP servers, where there are any."""
+    models: list[HttpModel] = field(default_factory=list[HttpModel])
+    """To be closed with it."""
+
+    @property
+    def mode(self) -> Mode:
+        """What is done without a question."""
+        return self.gate.mode
+
+    def turn(self, mode: Mode) -> None:
+        """Change that."""
+        self.gate.mode = mode
+
+    async def use_model(self, wanted: str) -> Chosen:
+        """Let another model answer.
+
+        Raises:
+            NoModel: it cannot be reached.
+        """
+        chosen = await chosen_for(self.place, wanted)
+        model = chosen.connect(effort=self.place.settled.text("effort"))
+        self.models.append(model)
+        await self.session.use_model(model)
+        self.chosen = chosen
+        return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opens:
+    """Which session, and who is there."""
+
+    person: Person | None = None
+    """None: nobody can be asked, so whatever would be asked is denied."""
+    resume: Path | None = None
+    """The log of a session to go on with; None: a new one."""
+    model: str | None = None
+    printed: Callable[[str], None] | None = None
+    """Hears what a command prints while it runs."""
+
+
+async def chosen_for(place: Place, wanted: str | None) -> Chosen:
+    """The model that answers, with the window that its server really has.
+
+    Raises:
+        NoModel: none can be reached.
+    """
+    settled, environment = place.settled, place.environment
+    if not needs_local(settled, environment, wanted):
+        chosen = choose(settled, environment, (), wanted)
+        if chosen.profile.window.tokens is not None or chosen.dialect != "chat":
+            return chosen
+        async with httpx.AsyncClient() as client:
+            headers = {"authorization": f"Bearer {chosen.key}"} if chosen.key else {}
+            window = await window_of(client, chosen.url, chosen.name, headers)
+        known = replace(chosen.profile.window, tokens=window)
+        return replace(chosen, profile=replace(chosen.profile, window=known))
+    async with httpx.AsyncClient() as client:
+        local = await find_local(client)
+    return choose(settled, environment, local, wanted)
+
+
+@asynccontextmanager
+async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
+    """A session, open while the block lasts.
+
+    Raises:
+        NoModel: no model can be reached.
+        InvalidSetting: settings that do not fit together.
+        DiskError: the session cannot be opened.
+    """
+    settled = place.settled
+    chosen = await chosen_for(place, opens.model)
+    opening = await asyncio.to_thread(Opening.read, place.places.cwd, place.environment, _now(), trusted=place.trusted)
+    effort = settled.text("effort")
+    async with AsyncExitStack() as stack:
+        edge = Edge()
+        stack.push_async_callback(edge.client.aclose)
+        model = chosen.connect(edge, effort)
+        summarizer = settled.text("summarizer")
+        writer = (await chosen_for(place, summarizer)).connect(edge) if summarizer else None
+        gate = gate_of(settled, place.places, ask=opens.person.permit if opens.person is not None else None)
+        servers = await _served(stack, place, place.places.kept / "mcp")
+        room = _Room(place=place, gate=gate, person=opens.person, printed=opens.printed, more=servers.tools)
+        spec = Spec(
+            model=model,
+            opening=opening,
+            tools=room.tools,
+            settings=settled.engine(),
+            bounds=settled.bounds(),
+            roots=gate.roots,
+            guard=SecretGuard(),
+            summarizer=writer,
+            answer_tokens=settled.whole("answer_tokens") or 32_000,
+            tell_memory=settled.flag("memory.tell"),
+            session_memory=settled.flag("memory.session"),
+            background=settled.flag("context.background"),
+            overlays=servers.overlays,
+            late_tools=servers.late,
+            planning=lambda: gate.mode == "plan",
+            open_todos=lambda: room.todos.open if room.todos is not None else (),
+            retold=_skills_again,
+        )
+        session = Session.start(spec) if opens.resume is None else Session.resume(spec, opens.resume)
+        stack.push_async_callback(session.close)
+        desk = Desk(session=session, gate=gate, chosen=chosen, place=place, servers=servers.all)
+        stack.push_async_callback(_close_models, desk)
+        yield desk
+
+
+@dataclass(slots=True, kw_only=True)
+class _Room:
+    """Makes the tools of a session and of its subagents."""
+
+    place: Place
+    gate: Gate
+    person: Person | None
+    printed: Callable[[str], None] | None
+    more: Sequence[Offered]
+    todos: Todos | None = None
+    """The leader's, once it has its tools."""
+    before: Mode = "ask"
+    """The mode that holds when plan mode ends."""
+
+    def tools(self, bench: Bench) -> Sequence[AgentTool]:
+        """The tools, each behind the gate. The first ones that are made are the leader's."""
+        places, person = self.place.places, self.person
+        workspace = Workspace(
+            cwd=places.cwd,
+            roots=self.gate.roots,
+            home=Path(self.place.environment.get("HOME") or "~").expanduser(),
+            environment=self.place.environment,
+            kept=bench.kept,
+        )
+        todos = Todos(bench.transcript())
+        self.todos = self.todos or todos
+        kit = Kit(
+            workspace=workspace,
+            places=places,
+            seen=bench.seen,
+            archive=bench.archive,
+            todos=todos,
+            view=bench.view,
+            jobs=Jobs(bench.kept),
+            agents=bench.agents,
+            planning=Planning(
+                is_on=lambda: self.gate.mode == "plan",
+                turn=self._plan,
+                approve=person.approve if person is not None else None,
+            ),
+            ask=person.answer if person is not None else None,
+            guard=SecretGuard(),
+            clock=bench.clock,
+            confine=self.gate.confine,
+            printed=self.printed,
+        )
+        return [gated(offered, self.gate) for offered in standard(kit, self.more)]
+
+    def _plan(self, on: bool) -> None:
+        """Plan mode, and back to the mode from before."""
+        if on:
+            self.before, self.gate.mode = self.gate.mode, "plan"
+        else:
+            self.gate.mode = self.before
+
+
+def _skills_again(
+    messages: Sequence[Message], tail: Sequence[Message], checkpoint: str, now: float | None
+) -> Sequence[Message]:
+    return skill.retold(messages, tail, checkpoint=checkpoint, time=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Served:
+    """What MCP servers bring; nothing where none is set."""
+
+    all: Servers | None = None
+    tools: Sequence[Offered] = ()
+
+    def overlays(self) -> Mapping[str, str]:
+        """What each says of itself."""
+        return self.all.instructions if self.all is not None else {}
+
+    def late(self) -> Sequence[Tool]:
+        """The names of their tools."""
+        return self.all.definitions if self.all is not None else ()
+
+
+async def _served(stack: AsyncExitStack, place: Place, logs: Path) -> _Served:
+    """Reach the servers that are set, in the background."""
+    named = place.settled.named("mcp")
+    if not named:
+        return _Served()
+    given = {name: decode_json(encode_json(cast("JsonObject", dict(table)))) for name, table in named.items()}
+    servers = Servers(servers_of(given, place.environment, place.places.cwd), sdk(logs))
+    await stack.enter_async_context(serving(servers))
+    return _Served(all=servers, tools=mcp_tools(servers))
+
+
+async def _close_models(desk: Desk) -> None:
+    for model in desk.models:
+        await model.close()
+
+
+def _now() -> float:
+    # The edge is where the time comes from.
+    return time.time()  # noqa: TID251
