@@ -10,16 +10,20 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
+from typing import TypeAlias
 
 from perdure import __version__
-from perdure.guard.plain import one_line
 from perdure.kernel.errors import PerdureError
 
 DESCRIPTION = """\
 Perdure is a coding agent that keeps its context cheap, valid and whole for as long as the work lasts.
 Without a command it opens a session in this folder; with -p it does one task and ends."""
+
+
+Runner: TypeAlias = Callable[[argparse.Namespace], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "resume": Command("perdure.cli.agent.main", "go on with a session", "agent", "add_resume"),
+    "resume": Command("perdure.cli.agent.options", "go on with a session", "agent", "add_resume"),
     "demo": Command("perdure.cli.demo", "see Perdure at work; no key, no network", "testing"),
     "doctor": Command("perdure.cli.agent.doctor", "whether everything is there, and the next step", "agent"),
     "config": Command("perdure.cli.agent.config", "show and change settings", "agent"),
@@ -49,7 +53,7 @@ COMMANDS: Mapping[str, Command] = {
 }
 """In the order of `--help`."""
 
-DEFAULT = Command("perdure.cli.agent.main", "", "agent")
+DEFAULT = Command("perdure.cli.agent.options", "", "agent")
 """What runs where no command is named."""
 
 
@@ -58,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         options = _parsed(given)
-        return int(options.run(options))
+        return int(_runner(options.run)(options))
     except PerdureError as error:
         print(f"perdure: {error}", file=sys.stderr)
         return 2
@@ -91,21 +95,30 @@ def _list() -> str:
 
 
 def _load(name: str, command: Command, parser: object) -> None:
-    """Load a command's module and have it add its options.
+    """Load a command's module and have it add its options."""
+    getattr(_module(command.module, name, command.extra), command.add)(parser)
+
+
+def _runner(run: Runner | str) -> Runner:
+    """What carries out a command: a function, or where one is, as `module:function`."""
+    if not isinstance(run, str):
+        return run
+    module, _, function = run.partition(":")
+    found: Runner = getattr(_module(module, "perdure", "agent"), function)
+    return found
+
+
+def _module(module: str, name: str, extra: str) -> ModuleType:
+    """A module by its name, and only the one that is meant: together they take longer to load than most take to run.
 
     Raises:
-        SystemExit: a library is missing that the command needs; the message names the extra.
+        SystemExit: a library is missing that it needs; the message names the extra.
     """
     try:
-        # Loaded by name, and only the one that is meant: together they would take longer to load than most take to run.
-        module = importlib.import_module(command.module)
+        return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "perdure":
             raise
-        wanted = f"perdure[{command.extra}]" if command.extra else "perdure"
-        print(
-            f"perdure: `{name}` needs {one_line(error.name)}, which is not installed; pip install '{wanted}'",
-            file=sys.stderr,
-        )
+        wanted = f"perdure[{extra}]" if extra else "perdure"
+        print(f"perdure: `{name}` needs {error.name}, which is not installed; pip install '{wanted}'", file=sys.stderr)
         raise SystemExit(2) from error
-    getattr(module, command.add)(parser)
