@@ -9,6 +9,7 @@ from perdure.lab.policies.append_only import AppendOnly
 from perdure.lab.policies.classic import ClassicRun
 from perdure.lab.policies.engine import engine
 from perdure.lab.policies.entry import ENTRY_ONLY
+from perdure.lab.policies.marked import marked
 from perdure.lab.policies.masking import masking
 from perdure.lab.policies.narrative import NARRATIVE_TOKENS, stand_in
 from perdure.lab.policies.native import native
@@ -41,6 +42,8 @@ PEERS: dict[str, Policy] = {
     "mask-3": masking(3),
     "mask-10-batched": masking(10, batch=10),
     "native-100k": native(),
+    "mask-10-marked": marked(masking(10)),
+    "native-100k-marked": marked(native()),
     "native-100k-20k": native(clear_at_least=20_000),
     "reset-80": full_reset(),
     "summary-85": summary(0.85),
