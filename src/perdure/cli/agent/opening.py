@@ -21,6 +21,7 @@ from perdure.guard import SecretGuard
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Message, Tool, decode_json, encode_json
 from perdure.project import Opening
+from perdure.project.settings import Settled
 from perdure.providers import Edge, HttpModel, find_local, window_of
 from perdure.session import Bench, Session, Spec
 from perdure.tools import ask_user, skill
@@ -32,6 +33,8 @@ from perdure.tools.permissions import Answer, Gate, Mode, Question, gate_of, gat
 from perdure.tools.plan import Planning, Proposal, Verdict
 from perdure.tools.process import Jobs
 from perdure.tools.todo import Todos
+from perdure.tools.web_fetch import offered as web_fetch
+from perdure.tools.web_fetch import the_web
 from perdure.tools.workspace import Workspace
 
 
@@ -142,7 +145,8 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
         writer = (await chosen_for(place, summarizer)).connect(edge) if summarizer else None
         gate = gate_of(settled, place.places, ask=opens.person.permit if opens.person is not None else None)
         servers = await _served(stack, place, place.places.kept / "mcp")
-        room = _Room(place=place, gate=gate, person=opens.person, printed=opens.printed, more=servers.tools)
+        more = (*_web(stack, settled), *servers.tools)
+        room = _Room(place=place, gate=gate, person=opens.person, printed=opens.printed, more=more)
         spec = Spec(
             model=model,
             opening=opening,
@@ -256,6 +260,15 @@ async def _served(stack: AsyncExitStack, place: Place, logs: Path) -> _Served:
     servers = Servers(servers_of(given, place.environment, place.places.cwd), sdk(logs))
     await stack.enter_async_context(serving(servers))
     return _Served(all=servers, tools=mcp_tools(servers))
+
+
+def _web(stack: AsyncExitStack, settled: Settled) -> tuple[Offered, ...]:
+    """The tool that reads pages of the web, where it is turned on."""
+    if not settled.flag("tools.web_fetch"):
+        return ()
+    web = the_web()
+    stack.push_async_callback(web.client.aclose)
+    return (web_fetch(web),)
 
 
 async def _close_models(desk: Desk) -> None:
