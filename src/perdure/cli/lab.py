@@ -25,7 +25,7 @@ from perdure.lab.readers import walk
 from perdure.lab.recall import RecallPrice
 from perdure.lab.report.page.grid import grid_page
 from perdure.lab.report.sweep import sweep_json, sweep_markdown, sweep_table
-from perdure.lab.sweep import Plan, sweep, version_of_code
+from perdure.lab.sweep import Plan, Slimming, sweep, version_of_code
 from perdure.lab.trial import Trial, policy_of
 
 OPTIONS = {
@@ -50,6 +50,9 @@ ADVISED = (
     (("clear_growth", 100_000), ("fold_growth", None)),
 )
 """What `advise` tries beside the presets."""
+
+COMPARED = ("append-only", "summary-85", "balanced")
+"""What advice is held against."""
 
 SWEEP = """\
 Replays the sessions under every combination of the given values and draws the frontier: price against what stays
@@ -133,9 +136,13 @@ def run_advise(options: argparse.Namespace) -> int:
 
 def _reasons(choice: Total, found: Sequence[Total], rows: Sequence[JsonObject]) -> str:
     """Why this one, in lines."""
-    lines = [f"advice: {choice.label}"]
+    lines = [
+        f"advice: {choice.label}",
+        "  why: the cheapest of Perdure's settings tried here whose requests are all valid and fit, and from which "
+        + ("nothing needed later is gone" if not choice.gone else "least of what was needed later is gone"),
+    ]
     for other in found:
-        if other.label != choice.label and other.trial["policy"] in ("append-only", "summary-85", "balanced"):
+        if other.label != choice.label and other.trial["policy"] in COMPARED and not other.trial["changes"]:
             one = saving(rows, choice.label, other.label)
             lines.append(
                 f"  against {other.label}: {one.mean:+.1%} saved (95 %: {one.low:+.1%} to {one.high:+.1%}), "
@@ -213,10 +220,11 @@ def _rows(options: argparse.Namespace, trials: Sequence[Trial]) -> tuple[list[Js
     price = RecallPrice(cap=options.recall_cap, call=options.recall_call, gone=options.gone_factor)
     kept = None if options.no_cache else options.cache or _cache_folder()
     plan = Plan(trials=tuple(trials), price=price, kept=kept, version=version_of_code())
-    progress, rows, troubles = Progress(), list[JsonObject](), list[str]()
+    progress, slimming, rows, troubles = Progress(), Slimming(), list[JsonObject](), list[str]()
     for number, done in enumerate(sweep(paths, plan, options.jobs)):
         progress.show(f"{len(trials)} trials on {one_line(done.path.name)}", number + 1, len(paths))
-        rows += [{**row, "file": one_line(str(row["file"])), "path": one_line(str(done.path))} for row in done.rows]
+        path = one_line(str(done.path))
+        rows += [slimming.slim({**row, "file": one_line(str(row["file"])), "path": path}) for row in done.rows]
         troubles += [done.trouble] if done.trouble else []
     progress.clear()
     for trouble in troubles:

@@ -25,6 +25,10 @@ CODE = ("kernel", "lab")
 """The packages whose code decides a figure."""
 
 
+DEAREST = 10
+"""Sessions of a trial whose dearest moments are kept: the ten dearest of all are among them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What is done with each file."""
@@ -90,6 +94,44 @@ def work(path: Path, plan: Plan) -> Done:
     except OSError as error:
         return Done(path=path, trouble=f"{str(path)!r} cannot be read: {error.strerror or error}")
     return Done(path=path, rows=tuple(rows))
+
+
+class Slimming:
+    """Takes from rows what only a few of them are asked for, so that a folder of any size fits into memory: the size
+    over time is kept of each trial's longest session, and the dearest moments of its ten dearest sessions."""
+
+    def __init__(self) -> None:
+        """Nothing was seen yet."""
+        self._longest: dict[str, JsonObject] = {}
+        self._dearest: dict[str, list[JsonObject]] = {}
+
+    def slim(self, row: JsonObject) -> JsonObject:
+        """The row as it is kept; rows that were kept before may lose something now."""
+        label = str(row["label"])
+        longest = self._longest.get(label)
+        if longest is not None and _figure(longest["requests"]) >= _figure(row["requests"]):
+            row["curve"] = []
+        else:
+            if longest is not None:
+                longest["curve"] = []
+            self._longest[label] = row
+        dearest = self._dearest.setdefault(label, [])
+        dearest.append(row)
+        dearest.sort(key=lambda one: -_highest(one))
+        for one in dearest[DEAREST:]:
+            one["worst"] = []
+        del dearest[DEAREST:]
+        return row
+
+
+def _highest(row: JsonObject) -> float:
+    worst = row["worst"]
+    first = worst[0] if isinstance(worst, list) and worst else None
+    return _figure(first["units"]) if isinstance(first, dict) else 0.0
+
+
+def _figure(value: Json) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def version_of_code() -> str:
