@@ -109,7 +109,7 @@ class Slimming:
         """The row as it is kept; rows that were kept before may lose something now."""
         label = str(row["label"])
         longest = self._longest.get(label)
-        if longest is not None and _figure(longest["requests"]) >= _figure(row["requests"]):
+        if longest is not None and _by_length(longest) <= _by_length(row):
             row["curve"] = []
         else:
             if longest is not None:
@@ -117,11 +117,20 @@ class Slimming:
             self._longest[label] = row
         dearest = self._dearest.setdefault(label, [])
         dearest.append(row)
-        dearest.sort(key=lambda one: -_highest(one))
+        dearest.sort(key=_by_price)
         for one in dearest[DEAREST:]:
             one["worst"] = []
         del dearest[DEAREST:]
         return row
+
+
+def _by_length(row: JsonObject) -> tuple[float, str, str]:
+    """The longest first; names decide between equals, since files are done in any order."""
+    return -_figure(row["requests"]), str(row.get("path")), str(row["file"])
+
+
+def _by_price(row: JsonObject) -> tuple[float, str, str]:
+    return -_highest(row), str(row.get("path")), str(row["file"])
 
 
 def _highest(row: JsonObject) -> float:
