@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -57,7 +58,7 @@ def sweep(paths: Sequence[Path], plan: Plan, workers: int) -> Iterator[Done]:
         yield from (work(path, plan) for path in paths)
         return
     # Forked children would share this process's locks and open files; spawned ones start clean on every system.
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_deaf)
     running: set[Future[Done]] = set()
     try:
         for path in paths:
@@ -70,6 +71,11 @@ def sweep(paths: Sequence[Path], plan: Plan, workers: int) -> Iterator[Done]:
             yield from (future.result() for future in done)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _deaf() -> None:
+    """A terminal interrupts the whole group: the parent answers, the children end with the file that they are at."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def work(path: Path, plan: Plan) -> Done:
