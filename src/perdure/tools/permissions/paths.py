@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import iglob
 from itertools import islice
 from pathlib import Path
@@ -56,6 +56,10 @@ class Ground:
     """The user's home directory; links resolved."""
     own: tuple[Path, ...] = ()
     """Folders and files in which settings and permissions are kept; links resolved."""
+    lent: tuple[Path, ...] = ()
+    """Folders among them that the model works in as in a root, such as its memory; links resolved."""
+    open: tuple[Path, ...] = ()
+    """Folders that it may look into, and not change; links resolved."""
     fold: bool = False
     """The file system takes names that differ in letter case for the same."""
 
@@ -67,6 +71,11 @@ def ground_of(root: Path, roots: Iterable[Path], home: Path, own: Iterable[Path]
     return Ground(root=real, roots=given, home=_real(home), own=tuple(_real(one) for one in own), fold=_folds(real))
 
 
+def lending(ground: Ground, lent: Iterable[Path], shown: Iterable[Path]) -> Ground:
+    """The same folders, and among the agent's own some that it works in, and some that it may look into."""
+    return replace(ground, lent=tuple(_real(one) for one in lent), open=tuple(_real(one) for one in shown))
+
+
 def touch_of(path: Path, way: Way, ground: Ground, *, changes: bool = False) -> Touch:
     """What is known of a path: where it leads, also where its last parts are not there yet."""
     real = _real(path)
@@ -75,7 +84,8 @@ def touch_of(path: Path, way: Way, ground: Ground, *, changes: bool = False) -> 
         way=way,
         inside=str(real) in _HARMLESS
         or (way != "write" and _is_system_file(real))
-        or _is_below(real, ground.roots, ground),
+        or (way != "write" and not changes and _is_below(real, ground.open, ground))
+        or _is_below(real, (*ground.roots, *ground.lent), ground),
         ward=_ward(path, real, writes=way == "write" or changes, ground=ground),
         changes=changes or way == "write",
     )
@@ -128,7 +138,8 @@ def _ward(given: Path, real: Path, *, writes: bool, ground: Ground) -> str:
         return "it runs by itself when something starts"
     if any(_GIT.search(name) for name in names):
         return "git runs or obeys what stands there"
-    if any(_OWN.search(name) for name in names) or _is_below(real, ground.own, ground):
+    lent = _is_below(real, ground.lent, ground)
+    if not lent and (any(_OWN.search(name) for name in names) or _is_below(real, ground.own, ground)):
         return "it holds settings or permissions of the agent"
     return ""
 
