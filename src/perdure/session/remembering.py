@@ -15,12 +15,18 @@ from perdure.kernel.agent import Answered, Ask, Failure, UsageSeen
 from perdure.kernel.cache import bill_of
 from perdure.kernel.context import Failed, Reply, SessionMemory
 from perdure.kernel.errors import DiskError, StoreUnreachable
-from perdure.kernel.messages import Message, Text, Transcript
+from perdure.kernel.messages import Message, Text, Transcript, weigh
+from perdure.kernel.models import ModelProfile
+from perdure.kernel.tokens import tokens_of
 from perdure.log import Remembered
 from perdure.memory.session import SessionDocument, SessionMemoryFile, SessionMemoryKeeper
 from perdure.memory.session.keeper import Outcome, Update
 from perdure.session.spec import Spec
 
+MARGIN = 1.15
+"""By which a request may be larger than its estimate."""
+LEAST_ANSWER = 500
+"""Tokens below which no document can be written."""
 PATIENCE = 180.0
 """Seconds that a model may take for the document."""
 
@@ -112,7 +118,10 @@ class Notes:
         model = self._spec.summarizer or self._spec.model
         request = update.request
         said = Message(id="notes", role="user", content=(Text(text=request.instruction),), provenance="harness")
-        ask = Ask(messages=(said,), max_tokens=request.max_tokens)
+        longest = _longest(said, request.max_tokens, model.profile)
+        if longest < LEAST_ANSWER:
+            return Failed(reason="what happened since the last update does not fit into the model's window")
+        ask = Ask(messages=(said,), max_tokens=longest)
         async with aclosing(model.stream(ask)) as stream:
             async for event in stream:
                 if isinstance(event, Failure):
@@ -125,3 +134,13 @@ class Notes:
                         self._counted("session memory", seen)
                     return Reply(message=message)
         return Failed(reason="the stream ended without an answer")
+
+
+def _longest(said: Message, wanted: int, profile: ModelProfile) -> int:
+    """Tokens that the answer may have, by what the model can write and what its window leaves."""
+    limits = [wanted]
+    if profile.window.max_output is not None:
+        limits.append(profile.window.max_output)
+    if profile.window.tokens is not None:
+        limits.append(profile.window.tokens - int(tokens_of(weigh(said), profile) * MARGIN))
+    return min(limits)

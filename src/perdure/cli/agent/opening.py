@@ -143,7 +143,9 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
         model = chosen.connect(edge, effort)
         summarizer = settled.text("summarizer")
         writer = (await chosen_for(place, summarizer)).connect(edge) if summarizer else None
-        gate = gate_of(settled, place.places, ask=opens.person.permit if opens.person is not None else None)
+        gate = gate_of(
+            settled, place.places, place.environment, ask=opens.person.permit if opens.person is not None else None
+        )
         servers = await _served(stack, place, place.places.kept / "mcp")
         more = (*_web(stack, settled), *servers.tools)
         room = _Room(place=place, gate=gate, person=opens.person, printed=opens.printed, more=more)

@@ -26,7 +26,7 @@ from perdure.testing.doubles.anthropic.models import MODELS
 from perdure.testing.doubles.record import Received
 from perdure.testing.doubles.script import Turn
 from perdure.testing.doubles.shape import Body
-from perdure.testing.freight import TASKS, Sample, Worker, write_sample
+from perdure.testing.freight import NAMES, TASKS, Sample, Task, Worker, write_sample
 
 MODEL = "claude-sonnet-4-5"
 
@@ -50,6 +50,12 @@ class Stage:
 
     folder: Path
     window: int
+    names: tuple[str, ...] = NAMES
+    """The modules of the project."""
+    tasks: tuple[Task, ...] = TASKS
+    """What the user says, one after the other."""
+    overflow_at: int = OVERFLOW_AT
+    killed_at: int = KILLED_AT
     summarizer: str | None = None
     """A model of the user's that writes the summaries; None: the scripted one does."""
 
@@ -98,9 +104,10 @@ class Played:
 class _Provider:
     """The double with the worker behind it, and what goes wrong at it."""
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, stage: Stage) -> None:
+        self._stage, window = stage, stage.window
         self._small = dict(MODELS)
-        self._small[MODEL] = replace(MODELS[MODEL], window=window, max_output=min(8_000, window // 4))
+        self._small[MODEL] = replace(MODELS[MODEL], window=window, max_output=8_000)
         self._whole = self._small[MODEL]
         self.worker = Worker()
         self.double = AnthropicDouble(self._answer, models=self._small, clock=wall_clock)
@@ -112,10 +119,10 @@ class _Provider:
         """Asked once for each answer; the double has checked the request by then."""
         self._calls += 1
         self._small[MODEL] = self._whole
-        if self._calls == OVERFLOW_AT:
+        if self._calls == self._stage.overflow_at:
             # As a provider that counts otherwise than it says: what comes next is larger than this, and refused.
             self._small[MODEL] = replace(self._whole, window=_tokens(self.double.received[-1]))
-        if self._calls == KILLED_AT and self.agent is not None:
+        if self._calls == self._stage.killed_at and self.agent is not None:
             self.killed_at = len(self.double.received)
             self.agent.kill()
         return self.worker(body)
@@ -129,11 +136,11 @@ def play(stage: Stage) -> Played:
     """
     started = time.monotonic()
     stage.project.mkdir(parents=True)
-    played = Played(sample=write_sample(stage.project), window=stage.window)
-    provider, meter = _Provider(stage.window), Meter(stage.window)
+    played = Played(sample=write_sample(stage.project, names=stage.names), window=stage.window)
+    provider, meter = _Provider(stage), Meter(stage.window)
     with serve(provider.double) as url:
         agent = _Agent(stage, url, provider, played, meter)
-        for number, task in enumerate(TASKS):
+        for number, task in enumerate(stage.tasks):
             words = ["-p", task.text] if number == 0 else ["resume", "-p", task.text]
             meter.begin(task.text)
             code = agent.run(words)

@@ -97,9 +97,8 @@ def _work(stage: Stage, played: Played) -> Iterator[Check]:
     yield Check(what="files left alone that must not change", right=untouched, of=len(sample.untouchable))
     report = stage.project / "REPORT.md"
     text = report.read_text(encoding="utf-8") if report.exists() else ""
-    name = sample.names[0].capitalize()
-    clause = re.search(r"\d+\. Surcharge\. .*", (stage.project / "contracts" / "alder.md").read_text(encoding="utf-8"))
-    quoted = clause is not None and clause.group() in text and clause_of(name, 0, sample.agreed["alder"])[3:] in text
+    right = clause_of("Alder", 0, sample.agreed["alder"]).partition(" ")[2]
+    quoted = re.search(rf"^> \d+\. {re.escape(right)}$", text, re.MULTILINE) is not None
     yield Check(what="quotes of the first contract in the report at the end", right=int(quoted), of=1)
     yield Check(what="facts that the model missed in its requests", right=len(played.lost), of=0)
 
