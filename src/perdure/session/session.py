@@ -27,6 +27,7 @@ from perdure.kernel.context import (
     Revert,
     Rewritten,
     drive_async,
+    overhead_of,
     render,
 )
 from perdure.kernel.context.checkpoint import serialise
@@ -48,8 +49,10 @@ from perdure.log import (
     state_of,
 )
 from perdure.session.children import Family, child_of
+from perdure.session.costs import Costs, Tally
 from perdure.session.events import Listener, SessionEvent, SubagentHeard
 from perdure.session.host import SessionHost
+from perdure.session.listing import title_is_far
 from perdure.session.remembering import Notes
 from perdure.session.restores import Ground, files_again, shown_in
 from perdure.session.spec import Bench, Spec
@@ -88,9 +91,10 @@ class Session:
         self._asked_to_compact: list[str] = []
         self._queue: list[str] = []
         self._shown: frozenset[Path] = frozenset()
-        self.paid: list[UsageSeen] = []
-        """What every call of a model cost in this process."""
         state = state_of(self.log)
+        self.costs = Costs(self.log, state, self.folder / "agents", self.model.profile)
+        self.tally = Tally(self.model.profile)
+        """Counts of the conversation, for a status."""
         self.title = state.name
         bench = Bench(
             session=self.id,
@@ -110,7 +114,7 @@ class Session:
         """The state of the repository when the session began."""
         self.system = system_in(state) or self._blocks()
         self._teller = Teller(spec)
-        self._notes = Notes(spec, self.folder, self._measure_notes, self._counted, self._remembered)
+        self._notes = Notes(spec, self.folder, self._measure_notes, self._noted, self._remembered)
         self._notes.bring_back(state.memory)
         self._host = SessionHost(
             log=self.log,
@@ -124,10 +128,10 @@ class Session:
         pins = state.settings.get("pins")
         self._agent = self._new_agent(state.transcript, state.ledger)
         self._agent.engine.pins = tuple(str(pin) for pin in pins) if isinstance(pins, list) else ()
-        if not opened.resumed:
+        if state.started is None:
             started = started_of(self.system, self.tools, self.git, self.model.profile.id, {"cwd": str(self._cwd)})
             self.log.append(started, spec.clock())
-        elif model_in(state) != self.model.profile.id:
+        elif opened.resumed and model_in(state) != self.model.profile.id:
             self.log.append(ModelChanged(model=self.model.profile.id), spec.clock())
 
     @classmethod
@@ -283,7 +287,7 @@ class Session:
             raise UserError("the model is changed between two runs; interrupt the agent first")
         self.log.append(ModelChanged(model=model.profile.id), self.spec.clock())
         pins, ledger = self.pins, self._agent.engine.ledger
-        self.model = model
+        self.model, self.tally = model, Tally(model.profile)
         self._agent = self._new_agent(self.transcript, ledger)
         self._agent.engine.pins = pins
 
@@ -332,6 +336,10 @@ class Session:
     async def close(self) -> None:
         """Let go of everything; what was said is durable already."""
         await self._notes.close()
+        if self.title and title_is_far(self.log):
+            # A list of sessions reads the ends of logs alone.
+            with suppress(DiskError):
+                self.rename(self.title)
         self.archive.close()
         self.log.close()
 
@@ -359,6 +367,9 @@ class Session:
         return system.blocks
 
     def _new_agent(self, transcript: Transcript, ledger: Ledger) -> Agent:
+        definitions = [tool.definition for tool in self.tools]
+        self.fixed = overhead_of(self.model.profile, system=self.system, tools=definitions)
+        """Tokens of tools and system blocks."""
         setup = Setup(
             system=self.system,
             tools=self.tools,
@@ -403,10 +414,10 @@ class Session:
         return projection
 
     def _hear(self, event: Event) -> None:
-        if isinstance(event, UsageSeen):
-            self.paid.append(event)
-            if event.purpose == "summary":
-                self._counted("summary", event)
+        if isinstance(event, UsageSeen) and event.purpose == "summary":
+            self._noted("summary", event)
+        elif isinstance(event, UsageSeen):
+            self.costs.paid.append(event)
         if isinstance(event, MessageEnd):
             self._notes.consider(self.transcript)
         if isinstance(event, CompactionEnd) and event.changed and self.spec.after_compaction is not None:
@@ -425,13 +436,15 @@ class Session:
         ports = Ports(
             make=make,
             hear=lambda number, event: self._listen(SubagentHeard(number=number, event=event)),
-            paid=self.paid.append,
+            paid=self.costs.paid.append,
             first=max(begun, default=0) + 1,
         )
         return ports
 
-    def _counted(self, what: str, event: UsageSeen) -> None:
+    def _noted(self, what: str, event: UsageSeen) -> None:
         """A call that answered no request of the conversation. What it cost is worth no failure."""
+        self.costs.paid.append(event)
+        self.costs.aside(event, self.spec.clock())
         with suppress(DiskError):
             self.log.append(Counted(what=what, usage=event.usage, model=self.model.profile.id), self.spec.clock())
 

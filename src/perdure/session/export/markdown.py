@@ -1,0 +1,32 @@
+"""A session as Markdown.
+
+It knows headings and fences. It must never change a word: what could end a fence makes the fence longer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from perdure.guard.plain import one_line
+from perdure.session.export.story import Exported, Passage, dated, passages
+
+_TICKS = re.compile(r"`+")
+
+
+def as_markdown(exported: Exported) -> str:
+    """The whole session."""
+    parts = [f"# {one_line(exported.title) or exported.session}"]
+    parts.append(f"Session `{exported.session}`, {dated(exported.created)}, {one_line(exported.model) or 'no model'}")
+    for message in exported.messages:
+        for number, passage in enumerate(passages(message)):
+            when = f" ({dated(message.time)})" if number == 0 and message.time is not None else ""
+            parts += [f"## {one_line(passage.heading)}{when}", _body(passage)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _body(passage: Passage) -> str:
+    if not passage.code:
+        return passage.text
+    longest = max((len(ticks) for ticks in _TICKS.findall(passage.text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{passage.text}\n{fence}"
