@@ -17,11 +17,12 @@ from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import Caution
 from perdure.kernel.agent import AgentTool, Result
 from perdure.kernel.errors import DiskRefused
-from perdure.kernel.messages import JsonObject
+from perdure.kernel.messages import JsonObject, Text
 from perdure.project import Places
 from perdure.project.settings import Settled
 from perdure.tools.actions import Action, Harmless, Offered
 from perdure.tools.failed import ToolFailed
+from perdure.tools.hooks import Hooks, hooks_of, with_hooks
 from perdure.tools.permissions.approvals import NAME, add_approvals, read_approvals
 from perdure.tools.permissions.decide import Choice, Mode, Policy, Verdict, judge
 from perdure.tools.permissions.effects import Wish
@@ -87,6 +88,8 @@ class Gate:
     """The rules, and what was approved for good when the session began."""
     ask: Ask | None
     approvals: Path
+    hooks: Hooks = field(default_factory=Hooks)
+    """The user's own commands around each call."""
     session: set[str] = field(default_factory=set[str])
     stored: set[str] = field(default_factory=set[str])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
@@ -190,6 +193,7 @@ def gate_of(settled: Settled, places: Places, environment: Mapping[str, str], *,
         rules=Policy(mode=mode, ground=ground, allow=allow, ask=asked, deny=deny),
         ask=ask,
         approvals=approvals,
+        hooks=hooks_of(settled, places.cwd, environment),
         stored=set(approved.names),
     )
 
@@ -199,11 +203,25 @@ def gated(offered: Offered, gate: Gate) -> AgentTool:
     name, run = offered.tool.definition.name, offered.tool.run
 
     async def permitted(given: JsonObject) -> Result:
+        # Hooks come first: what they do to the disk is seen by whoever judges.
+        before = await gate.hooks.before(name, given)
+        if before.objection:
+            raise ToolFailed(f"A hook of the user objects, and nothing was done: {before.objection}")
         await gate.permit(name, offered.actions(given))
-        result = run(given)
-        return await result if isinstance(result, Awaitable) else result
+        try:
+            result = run(given)
+            result = await result if isinstance(result, Awaitable) else result
+        except ToolFailed as error:
+            after = await gate.hooks.after(name, given, str(error), failed=True)
+            raise ToolFailed(str(with_hooks(with_hooks(str(error), before), after))) from error
+        after = await gate.hooks.after(name, given, _told(result), failed=False)
+        return with_hooks(with_hooks(result, before), after)
 
     return replace(offered.tool, run=permitted)
+
+
+def _told(result: Result) -> str:
+    return result if isinstance(result, str) else "\n".join(one.text for one in result if isinstance(one, Text))
 
 
 def _nobody(why: str, opens: str) -> str:
