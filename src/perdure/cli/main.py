@@ -40,6 +40,11 @@ class Command:
 
 COMMANDS: Mapping[str, Command] = {
     "resume": Command("perdure.cli.agent.options", "go on with a session", "agent", "add_resume"),
+    "sessions": Command("perdure.cli.agent.sessions", "list the sessions of this project", "agent", "add_sessions"),
+    "show": Command("perdure.cli.agent.sessions", "show a session as text", "agent", "add_show"),
+    "export": Command("perdure.cli.agent.sessions", "write a session as Markdown, JSON or HTML", "agent", "add_export"),
+    "fork": Command("perdure.cli.agent.sessions", "make a session from a part of another", "agent", "add_fork"),
+    "import": Command("perdure.cli.agent.sessions", "take over a session of another agent", "agent", "add_import"),
     "demo": Command("perdure.cli.demo", "see Perdure at work; no key, no network", "testing"),
     "doctor": Command("perdure.cli.agent.doctor", "whether everything is there, and the next step", "agent"),
     "config": Command("perdure.cli.agent.config", "show and change settings", "agent"),

@@ -21,7 +21,7 @@ from perdure.kernel.errors import PerdureError
 from perdure.kernel.wire import BlockGrew
 from perdure.session import SessionEvent
 from perdure.tools import ask_user
-from perdure.tools.permissions import Answer, Question
+from perdure.tools.permissions import Answer, Choice, Question
 from perdure.tools.plan import Proposal, Verdict
 
 WIDTH = 100
@@ -43,7 +43,7 @@ class Lines:
         """See `Person`."""
         print(f"\n{question.shown}")
         said = (await _asked("allow? [y]es, for this [s]ession, [a]lways, [n]o: ")).strip().lower()
-        choices = {"y": "once", "yes": "once", "s": "session", "a": "always"}
+        choices: dict[str, Choice] = {"y": "once", "yes": "once", "s": "session", "a": "always"}
         return Answer(choice=choices.get(said, "no"), words="" if said in ("n", "no", "") else said)
 
     async def answer(self, questions: tuple[ask_user.Question, ...]) -> tuple[ask_user.Reply, ...] | None:

@@ -19,8 +19,10 @@ def as_markdown(exported: Exported) -> str:
     parts.append(f"Session `{exported.session}`, {dated(exported.created)}, {one_line(exported.model) or 'no model'}")
     for message in exported.messages:
         for number, passage in enumerate(passages(message)):
-            when = f" ({dated(message.time)})" if number == 0 and message.time is not None else ""
-            parts += [f"## {one_line(passage.heading)}{when}", _body(passage)]
+            when = f", {dated(message.time)}" if message.time is not None else ""
+            # The id stands where a fork or a rewind takes it from.
+            where = f" ({one_line(message.id)}{when})" if number == 0 else ""
+            parts += [f"## {one_line(passage.heading)}{where}", _body(passage)]
     return "\n\n".join(parts) + "\n"
 
 
