@@ -34,7 +34,7 @@ async def keep_warm(
 ) -> int:
     """Ping as long as it pays, at most three times, and give how often. To be cancelled when the user is back.
 
-    `tell` hears each ping at once: a session tells its engine (`Engine.kept_warm`) and counts the price. Ends without a
+    `tell` hears each ping at once: a session tells its watch (`CacheWatch.pinged`) and counts the price. Ends without a
     word where the cache was cold all the same, the machine slept, or the provider failed.
     """
     pause = resting.pause

@@ -33,7 +33,7 @@ from perdure.kernel.context import (
 from perdure.kernel.context.checkpoint import serialise
 from perdure.kernel.context.edits import ClearThinking, PrefixChange
 from perdure.kernel.errors import DiskError, RevertRefused, UserError
-from perdure.kernel.messages import Message, Text, Transcript, weigh, weigh_text
+from perdure.kernel.messages import JsonObject, Message, Text, Transcript, weigh, weigh_text
 from perdure.kernel.tokens import tokens_of
 from perdure.log import (
     Compacted,
@@ -125,11 +125,15 @@ class Session:
             rewritten=self._rewritten,
             edited=self._edited,
         )
+        key = state.settings.get("cache_key")
+        self._cache_key = key if isinstance(key, str) else self.id
+        """Routes requests to the provider's cache: a fork goes on where its origin's prefix is warm."""
         pins = state.settings.get("pins")
         self._agent = self._new_agent(state.transcript, state.ledger)
         self._agent.engine.pins = tuple(str(pin) for pin in pins) if isinstance(pins, list) else ()
         if state.started is None:
-            started = started_of(self.system, self.tools, self.git, self.model.profile.id, {"cwd": str(self._cwd)})
+            more: JsonObject = {"cwd": str(self._cwd), "cache_key": self.id}
+            started = started_of(self.system, self.tools, self.git, self.model.profile.id, more)
             self.log.append(started, spec.clock())
         elif opened.resumed and model_in(state) != self.model.profile.id:
             self.log.append(ModelChanged(model=self.model.profile.id), spec.clock())
@@ -376,7 +380,7 @@ class Session:
             settings=self.spec.settings,
             bounds=self.spec.bounds,
             guards=self.spec.stop_guards,
-            session=self.id,
+            session=self._cache_key,
             longest_answer=self.spec.answer_tokens,
             summarizer=self.spec.summarizer,
             tell=self._tell,

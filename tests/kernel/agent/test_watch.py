@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from perdure.kernel.agent import Agent, AgentTool, CacheBreak, CompactionEnd, Event, Setup, UsageSeen
-from perdure.kernel.agent.watch import choose_life, first_difference
+from perdure.kernel.agent.requests import choose_life
+from perdure.kernel.agent.watch import first_difference
 from perdure.kernel.messages import JsonObject, Message, Request, Text, Tool
 from perdure.kernel.models import lookup
 from perdure.kernel.wire import ANTHROPIC

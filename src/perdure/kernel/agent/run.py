@@ -89,7 +89,7 @@ class Agent:
         """What is known of the provider's cache; `resting` says what keeps it warm between runs."""
         self._stopped, self._writing = asyncio.Event(), asyncio.Lock()
         self._listen: Listener = lambda _event: None
-        self._state, self._drop_block = State(), False
+        self._state, self._drop_block, self._refused_thinking = State(), False, False
         self._projection: Projection | None = None
         self._used = answers.call_ids(setup.transcript)
         self._partial: dict[int, Text] = {}
@@ -205,6 +205,7 @@ class Agent:
             del self._steering[0]
         if self._state.turns:
             await self._tell(None)
+        self.engine.kept_warm(self.watch.warm_until(self.transcript))
         return await self._make(self.engine.project(self.transcript, self._model.now()))
 
     async def _recover(self) -> Signal:
@@ -219,7 +220,8 @@ class Agent:
             self._error = error
             return "cannot_fit"
         self._projection = projection
-        self._drop_block = self._drop_block or "drop_block_needed" in projection.notes
+        # What the provider demanded once it demands again; what edits demand follows from them, also after a resume.
+        self._drop_block = self._refused_thinking or "drop_block_needed" in projection.notes
         outcome = events.outcome_of(projection, "asked")
         if outcome.changed:
             self._listen(events.CompactionStart(reason=outcome.reason))
@@ -230,7 +232,7 @@ class Agent:
         """Ask the model; once more with thinking dropped, where that is what stood in the way."""
         signal = await self._ask_once()
         if signal == "no_answer" and self._failure and self._failure.kind == "thinking_bound" and not self._drop_block:
-            self._drop_block, self._failure = True, None
+            self._drop_block, self._refused_thinking, self._failure = True, True, None
             signal = await self._ask_once()
         return signal
 
@@ -239,8 +241,7 @@ class Agent:
         if projection is None:
             raise RuntimeError("a call comes after a projection")
         asked = self._setup.question(projection, self._model.profile, drop_block=self._drop_block)
-        ask = self.watch.marked(asked, projection, self._model.now())
-        self.engine.kept_warm(self.watch.warm_until)
+        ask = self.watch.marked(asked, projection, self.transcript, self.engine.ledger, now=self._model.now())
         self.watch.sent(self._model.request(ask))
         self._listen(events.TurnStart(number=self._state.turns + 1, tokens=projection.usage.tokens))
         self._partial = {}

@@ -1,26 +1,22 @@
 """What the loop knows of the provider's cache: where marks go, how long they live, and why a read fell short.
 
-It knows requests, chains and the provider's counts. It must never decide what a request holds. What is derived from
-the history is kept from call to call, so that a long one costs what is new.
+It knows requests, chains and the provider's counts. It must never decide what a request holds, and marks follow from
+transcript and ledger alone: a resumed conversation has the marks that it would have had. What is derived from the
+history is kept from call to call, so that a long one costs what is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perdure.kernel.agent.ports import Ask
-from perdure.kernel.cache import CacheMonitor, Head, Pause, PrefixChain, Reading, plan_marks, rolling_mark
-from perdure.kernel.context import Projection
-from perdure.kernel.messages import Mark, Message, Request, Ttl, Usage
+from perdure.kernel.agent.requests import Requests, moved_since, seconds_of
+from perdure.kernel.cache import CacheMonitor, Head, Pause, PrefixChain, Reading, plan_marks
+from perdure.kernel.cache.chain import last_markable
+from perdure.kernel.context import Ledger, Projection
+from perdure.kernel.messages import Mark, Message, Request, Transcript, Usage
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.wire import Codec
-
-SHORT, LONG = 300.0, 3_600.0
-"""Seconds of the two lives that a mark can be given (Anthropic, prompt caching guide, 2026-08)."""
-
-GAPS = 50
-"""How many of the newest pauses between calls tell what the next one will be like."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,38 +48,42 @@ class CacheWatch:
         self._profile = profile
         self._chain: PrefixChain | None = None
         self._monitor = CacheMonitor()
-        self._rolling: Mark | None = None
-        self._gaps: list[float] = []
-        self._grown = 0
+        self._requests = Requests(profile)
+        self._pinged: float | None = None
         self._last: float | None = None
         self._asked: tuple[Ask, float] | None = None
         self._pair: tuple[Request | None, Request | None] = (None, None)
 
-    def marked(self, ask: Ask, projection: Projection, now: float | None) -> Ask:
+    def marked(
+        self, ask: Ask, projection: Projection, transcript: Transcript, ledger: Ledger, *, now: float | None
+    ) -> Ask:
         """The same question with the marks of this call, and the time of it noted."""
         chain = self._follow(ask)
-        if now is not None and self._last is not None:
-            self._gaps = [*self._gaps[1 - GAPS :], now - self._last]
-        self._last = now
+        self._requests.follow(transcript)
         marks = plan_marks(
             chain,
             [True] * len(ask.system),
             frontier=projection.frontier - 1,
-            previous=None if projection.changed else self._rolling,
+            previous=self._previous(chain, projection, transcript, ledger),
         )
-        self._rolling = rolling_mark(marks)
-        if choose_life(self._gaps, chain.tokens, self._grown, self._profile) == "1h":
+        life = self._requests.next_life()
+        if life == "1h":
             marks = tuple(replace(mark, ttl="1h") for mark in marks)
-        life = LONG if any(mark.ttl == "1h" for mark in marks[-1:]) else self._short()
-        self._monitor = self._monitor.sent(chain, now or 0.0, life, edited=projection.changed)
+        seconds = seconds_of(life, self._profile)
+        self._monitor = self._monitor.sent(chain, now or 0.0, seconds, edited=projection.changed)
         marked = replace(ask, marks=marks)
-        self._asked = (marked, life)
+        self._asked, self._last = (marked, seconds), now
         return marked
 
-    @property
-    def warm_until(self) -> float | None:
+    def warm_until(self, transcript: Transcript) -> float | None:
         """Until when the provider holds the last request's prefix, in Unix seconds; None where no time is known."""
-        return self._last + self._asked[1] if self._last is not None and self._asked is not None else None
+        self._requests.follow(transcript)
+        known = [until for until in (self._requests.warm_until, self._pinged) if until is not None]
+        return max(known, default=None)
+
+    def pinged(self, until: float) -> None:
+        """A request of which the transcript knows nothing keeps the prefix alive until then."""
+        self._pinged = until
 
     def resting(self) -> Resting | None:
         """The conversation as it rests; None where no time is known or nothing was asked yet."""
@@ -91,7 +91,7 @@ class CacheWatch:
             return None
         ask, life = self._asked
         pause = Pause(prefix=self._chain.tokens, started=self._last, life=life)
-        return Resting(ask=ask, pause=pause, gaps=tuple(self._gaps))
+        return Resting(ask=ask, pause=pause, gaps=self._requests.next_gaps())
 
     def sent(self, request: Request) -> None:
         """What left, to compare a later one with."""
@@ -100,7 +100,6 @@ class CacheWatch:
     def answered(self, usage: Usage, codec: Codec) -> Seen:
         """What the provider's count says of the cache."""
         reading, self._monitor = self._monitor.answered(usage)
-        self._grown = usage.cache_write_tokens + usage.input_tokens
         if reading is None or reading.outcome != "break":
             return Seen(predicted=reading.predicted if reading else 0, reading=reading)
         before, after = self._pair
@@ -116,24 +115,16 @@ class CacheWatch:
         self._chain = chain
         return chain
 
-    def _short(self) -> float:
-        lives = self._profile.cache.lives
-        return float(lives[0].seconds) if lives else SHORT
-
-
-def choose_life(gaps: Sequence[float], prefix: int, grown: int, profile: ModelProfile) -> Ttl:
-    """The life of the rolling mark, by what pauses like the past ones would cost with either.
-
-    A mark of five minutes writes the whole prefix again after each pause between five minutes and an hour; one of an
-    hour pays the dearer write for what each call adds. `prefix` and `grown` are the tokens of both.
-    """
-    lives = profile.cache.lives
-    if profile.dialect != "anthropic" or len(lives) < 2 or not gaps:
-        return "5m"
-    short, long = lives[0], lives[-1]
-    saved = sum(1 for gap in gaps if short.seconds <= gap < long.seconds) * prefix * (short.write - profile.cache.read)
-    paid = len(gaps) * grown * (long.write - short.write)
-    return "1h" if saved > paid else "5m"
+    def _previous(
+        self, chain: PrefixChain, projection: Projection, transcript: Transcript, ledger: Ledger
+    ) -> Mark | None:
+        """Where the rolling mark of the last request that was answered stood, if the view still is what it was."""
+        place = self._requests.place
+        if place is None or moved_since(ledger, place):
+            return None
+        end = projection.view.messages.index_of(transcript[place - 1].id)
+        last = None if end is None else last_markable(chain, chain.message_end(end), chain.overhead)
+        return None if last is None else chain.mark_at(last)
 
 
 def first_difference(codec: Codec, before: Request, after: Request) -> tuple[str, int | None]:

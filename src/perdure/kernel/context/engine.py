@@ -33,7 +33,7 @@ from perdure.kernel.context.edits import (
 )
 from perdure.kernel.context.entering import propose_entering
 from perdure.kernel.context.folding import Wish, fold
-from perdure.kernel.context.gauge import Gauge
+from perdure.kernel.context.gauge import Gauge, mass_of
 from perdure.kernel.context.ledger import Ledger
 from perdure.kernel.context.lighten import first_clearable, take, thinking_forbids, with_thinking
 from perdure.kernel.context.ports import Answer, Entry, Need, Rewritten
@@ -49,9 +49,18 @@ from perdure.kernel.context.strategies.session_memory import SessionMemoryFold
 from perdure.kernel.context.strategies.tool_results import ToolResults
 from perdure.kernel.context.work import Book, Work
 from perdure.kernel.errors import RevertRefused
-from perdure.kernel.messages import RedactedThinking, Text, Thinking, Tool, Transcript, Unknown
+from perdure.kernel.messages import (
+    Block,
+    RedactedThinking,
+    Text,
+    Thinking,
+    Tool,
+    Transcript,
+    Unknown,
+    weigh_blocks,
+)
 from perdure.kernel.models import ModelProfile
-from perdure.kernel.tokens import overhead_tokens
+from perdure.kernel.tokens import UNCALIBRATED, overhead_tokens
 
 Projecting: TypeAlias = Generator[Need, Answer, Projection]
 """What every entry is: yields what it needs, receives the answers, and returns the projection."""
@@ -364,14 +373,31 @@ class Engine:
             frontier=self._frontier_of(work),
         )
 
+    def _prior(self, blocks: tuple[Block, ...]) -> int:
+        return mass_of(weigh_blocks(blocks), self.profile).tokens(UNCALIBRATED)
+
     def _frontier_of(self, work: Work) -> int:
-        """Worked out anew whenever an edit came into force; in between it stands still."""
+        """Worked out anew whenever an edit came into force; in between it stands still. It is what it was then, by
+        priors that no later count moves, also where a stored session is found with messages behind that edit."""
         in_force = work.ledger.in_force
         if self._frontier is not None and self._frontier[0] is in_force:
             return self._frontier[1]
-        place = first_clearable(work.situation(work.limits)) if work.limits is not None else 0
+        place = 0
+        if work.limits is not None:
+            situation = replace(work.situation(work.limits), weigh=self._prior)
+            place = first_clearable(situation, _settled_at(work))
         self._frontier = (in_force, place)
         return place
+
+
+def _settled_at(work: Work) -> int:
+    """The length of the transcript when the newest edit came into force, or when the first request was made."""
+    moved = (edit for edit in reversed(work.ledger) if not isinstance(edit, Attempt | PrefixChange))
+    newest = next(moved, None)
+    if newest is not None:
+        return newest.reason.at
+    answers = (place for place, message in enumerate(work.transcript) if message.role == "assistant")
+    return next(answers, len(work.transcript))
 
 
 def overhead_of(profile: ModelProfile, *, system: Sequence[Text | Unknown] = (), tools: Sequence[Tool] = ()) -> int:

@@ -99,12 +99,17 @@ def originals_of(proposals: Sequence[Proposal], weigh: Callable[[Proposal], int]
     )
 
 
-def first_clearable(situation: Situation) -> int:
-    """Position in the view of the first message that a later batch may still change: the frontier lies before it."""
+def first_clearable(situation: Situation, until: int) -> int:
+    """Position in the view of the first message that a later batch may still change: the frontier lies before it.
+
+    Only the first `until` messages of the transcript are looked at.
+    """
     calls = call_names(situation.transcript[situation.view.tail_start :])
     protected = situation.settings.protected_tools
     for place, shown, original in situation.viewed():
-        if any(isinstance(block, Thinking | RedactedThinking) for block in shown.content):
+        if (situation.transcript.index_of(original.id) or 0) >= until or any(
+            isinstance(block, Thinking | RedactedThinking) for block in shown.content
+        ):
             return place
         edits = situation.in_force.lights.get(original.id, {})
         for result in shown.tool_results:
