@@ -313,6 +313,8 @@ def _recorded_cause(before: Asked, now: Asked, profile: ModelProfile) -> Break:
         return "idle"
     if before.baseline != now.baseline:
         return "compacted"
+    if before.edits != now.edits:
+        return "edited"
     return "model" if before.model != now.model else "unexplained"
 
 
