@@ -1,0 +1,157 @@
+"""A session in front of a double, with one tool and a clock that the requests move: the same run gives the same bytes.
+
+It knows how a session is wired. It must never know what a test asks of it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
+
+from perdure.kernel.agent import AgentTool
+from perdure.kernel.agent.setup import RECALL
+from perdure.kernel.context import Settings
+from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.models import lookup
+from perdure.project import Opening
+from perdure.providers import ChatApi, Edge, HttpModel, anthropic, chat, openai
+from perdure.providers.edge import new_client
+from perdure.session import Bench, Session, Spec
+from perdure.testing.doubles import AnthropicDouble, Call, OpenAIDouble, Say, Turn, serve
+from perdure.testing.doubles.record import Received
+from perdure.testing.doubles.shape import Body, as_text
+
+Dialect: TypeAlias = Literal["anthropic", "responses", "chat"]
+T = TypeVar("T")
+
+NOW = 1_790_000_000.0
+STEP = 7.0
+"""Seconds from request to request."""
+
+LOOK = Tool(
+    name="look",
+    description="Shows a part of the register.",
+    schema={"type": "object", "properties": {"part": {"type": "integer"}}, "required": ["part"]},
+)
+SUMMARY = (
+    "<summary>\n## Goal\n- The register is read part by part.\n## Progress\n### In progress\n- The next part.\n"
+    "## Next steps\n- Read the next part.\n</summary>"
+)
+
+
+def shown(given: JsonObject) -> str:
+    """What the tool gives: a part of a register that nobody keeps, the same each time."""
+    part = given.get("part")
+    number = part if isinstance(part, int) else 0
+    rows = [f"row {number}.{row}: {(number * 7_919 + row * 104_729) % 99_991:05d} crates" for row in range(60)]
+    return "\n".join(rows)
+
+
+@dataclass(slots=True)
+class Reader:
+    """A model that looks at `rounds` parts and then says so; told otherwise, it writes a summary."""
+
+    rounds: int = 8
+    calls: int = 0
+    fails: bool = False
+    """Whether it writes no summary."""
+
+    def __call__(self, body: Body) -> Turn:
+        if "[Harness request." in as_text(body.get("messages") or body.get("input")):
+            return Turn(parts=(Say(text="" if self.fails else SUMMARY),))
+        self.calls += 1
+        if self.calls % (self.rounds + 1) == 0:
+            return Turn(parts=(Say(text=f"Read up to part {self.calls}."),))
+        return Turn(parts=(Say(text=f"Part {self.calls} next."), Call(name="look", arguments={"part": self.calls})))
+
+
+class Stage:
+    """A project, a home, and a double behind real HTTP."""
+
+    def __init__(self, top: Path, dialect: Dialect = "anthropic", window: int = 16_000) -> None:
+        self.dialect: Dialect = dialect
+        self.window = window
+        self.project, self.home = top / "project", top / "home"
+        self.project.mkdir(exist_ok=True)
+        self.reader = Reader()
+        self.later = 0.0
+        """Seconds that pauses of the user's add to the clock."""
+        self.double = self._double()
+
+    def _double(self) -> AnthropicDouble | OpenAIDouble:
+        kind = AnthropicDouble if self.dialect == "anthropic" else OpenAIDouble
+        return kind(self.reader, clock=self.clock)
+
+    @property
+    def received(self) -> Sequence[Received]:
+        """Every request so far."""
+        return self.double.received
+
+    def clock(self) -> float:
+        """Unix seconds: a request takes `STEP`."""
+        received = self.double.received if hasattr(self, "double") else ()
+        return NOW + self.later + STEP * len(received)
+
+    def again(self) -> None:
+        """Everything as it was at the beginning."""
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.reader, self.later = Reader(), 0.0
+        del self.double
+        self.double = self._double()
+
+    def serve(self) -> AbstractContextManager[str]:
+        """The double's address."""
+        return serve(self.double)
+
+    def model(self, url: str) -> HttpModel:
+        """The model of the dialect, with the small window."""
+        edge = Edge(client=new_client(), clock=self.clock)
+        match self.dialect:
+            case "anthropic":
+                profile = lookup("claude-sonnet-4-5")
+            case "responses":
+                profile = lookup("gpt-5")
+            case "chat":
+                profile = lookup("gpt-4.1")
+        profile = replace(profile, window=replace(profile.window, tokens=self.window))
+        if self.dialect == "anthropic":
+            return anthropic(profile, api_key="k", url=url, edge=edge)
+        if self.dialect == "responses":
+            return openai(profile, api_key="k", url=f"{url}/v1", edge=edge)
+        api = ChatApi(limit="max_completion_tokens", cache_key=True)
+        return chat(profile, api_key="k", url=f"{url}/v1", api=api, edge=edge)
+
+    def spec(self, model: HttpModel, tools: Callable[[Bench], Sequence[AgentTool]] | None = None) -> Spec:
+        """What a session is made of."""
+        opening = Opening.read(self.project, {"PERDURE_HOME": str(self.home), "PATH": "/usr/bin:/bin"}, self.clock())
+        return Spec(
+            model=model,
+            opening=opening,
+            tools=tools or reading,
+            settings=Settings(),
+            session_memory=False,
+            answer_tokens=2_000,
+            clock=self.clock,
+        )
+
+
+def reading(bench: Bench) -> Sequence[AgentTool]:
+    """The register, and what left the view."""
+
+    def recalled(given: JsonObject) -> str:
+        return str(bench.archive.recall(str(given.get("handle"))))
+
+    return (
+        AgentTool(definition=LOOK, run=shown, beside=True),
+        AgentTool(definition=RECALL, run=recalled, beside=True),
+    )
+
+
+async def closed(session: Session) -> Path:
+    """Close a session; its log."""
+    await session.close()
+    return session.path
