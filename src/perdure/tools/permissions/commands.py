@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perdure.tools.permissions.effects import Effect, Ruinous, Run, Unclear
-from perdure.tools.permissions.known import ELSEWHERE, hazard_of, is_quiet, name_of, operands_to_judge
-from perdure.tools.permissions.paths import Ground, touch_of, touches_of
+from perdure.tools.permissions.effects import Effect, Ruinous, Run, Touch, Unclear
+from perdure.tools.permissions.known import (
+    ELSEWHERE,
+    hazard_of,
+    is_quiet,
+    name_of,
+    operands_to_judge,
+    reads_below,
+    searches_here,
+)
+from perdure.tools.permissions.paths import SINKS, Ground, touch_of, touches_of
 from perdure.tools.permissions.shell import Redirect, Simple, Word, read_script
 from perdure.tools.permissions.wrappers import CHANGES_NAMES, Inner, Shell, Wrapped, unwrap
 
@@ -77,6 +85,8 @@ class _Looking:
             self.unclear("the file that it redirects to is only known when it runs")
             return
         for path in self.paths(target, target.text):
+            if str(path) in SINKS:
+                continue
             if writes and _DISKS.match(str(path)):
                 self.add(Ruinous(why="it writes over a whole disk"))
             self.add(touch_of(path, "write" if writes else "read", self.ground))
@@ -157,10 +167,21 @@ class _Looking:
         judged = operands_to_judge(texts)
         # `operands_to_judge` leaves words out and never changes one, so that each is found by going through in order.
         following = iter(words[1:])
+        before = len(self.effects)
         for text in judged:
             word = next(one for one in following if one.text == text)
             self.named(word, changes=not quiet)
+        if reads_below(texts):
+            self.deepen(before, here=searches_here(texts, judged))
         self.ruin(name, words)
+
+    def deepen(self, start: int, *, here: bool) -> None:
+        """Of the paths that a command named, everything below is read as well."""
+        for number, effect in enumerate(self.effects[start:], start):
+            if isinstance(effect, Touch):
+                self.effects[number] = replace(effect, deep=True)
+        for place in self.places if here else ():
+            self.add(replace(touch_of(place, "read", self.ground), deep=True))
 
     def named(self, word: Word, *, changes: bool) -> None:
         """A word that may be a file."""

@@ -26,6 +26,8 @@ class Touch:
     """Why it is always asked about; empty for most."""
     changes: bool = False
     """Of a named path: the command may change it."""
+    deep: bool = False
+    """Everything below it is read as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from perdure.tools.actions import Action, Harmless, Offered
 from perdure.tools.failed import ToolFailed
 from perdure.tools.hooks import Hooks, hooks_of, with_hooks
 from perdure.tools.permissions.approvals import NAME, add_approvals, read_approvals
+from perdure.tools.permissions.below import Depth, deepened
 from perdure.tools.permissions.decide import Choice, Mode, Policy, Verdict, judge
 from perdure.tools.permissions.effects import Wish
 from perdure.tools.permissions.paths import Ground, ground_of, lending
@@ -94,24 +95,33 @@ class Gate:
     stored: set[str] = field(default_factory=set[str])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
-    async def permit(self, tool: str, actions: Sequence[Action]) -> None:
-        """Let a call go, or not. A question waits until the one before it is answered.
+    async def permit(self, tool: str, actions: Sequence[Action], depth: Depth = "all") -> None:
+        """Let a call go, or not. A question waits until the one before it is answered. `depth` is how the tool reads a
+        folder that it is given.
 
         Raises:
             ToolFailed: it may not be carried out; the text says why, and what can be done.
         """
         todo = [action for action in actions if not isinstance(action, Harmless)]
-        if not todo or not self._open(await self._wishes(todo)):
+        if not todo or not self._open(await self._wishes(todo, depth)):
             return
         async with self.lock:
             # The answer before may have covered it, and the disk may have changed while it waited.
-            wishes = await self._wishes(todo)
+            wishes = await self._wishes(todo, depth)
             pending = self._open(wishes)
             if pending:
-                await self._settle(tool, todo, wishes, pending)
+                choice = await self._asked(tool, pending)
+                if await self._wishes(todo, depth) != wishes:
+                    raise ToolFailed("Not permitted: what it touches changed while the user was asked. Look again.")
+                # A mode that was turned meanwhile may deny it.
+                self._open(wishes)
+                self._keep([wish.name for wish, _verdict in pending], choice)
 
-    async def _wishes(self, actions: Sequence[Action]) -> tuple[Wish, ...]:
-        return await asyncio.to_thread(lambda: tuple(wish_of(action, self.ground) for action in actions))
+    async def _wishes(self, actions: Sequence[Action], depth: Depth) -> tuple[Wish, ...]:
+        rules = (*self.rules.deny, *self.rules.ask)
+        return await asyncio.to_thread(
+            lambda: tuple(deepened(wish_of(action, self.ground), rules, self.ground, depth) for action in actions)
+        )
 
     def _open(self, wishes: Sequence[Wish]) -> list[tuple[Wish, Verdict]]:
         """What has to be asked.
@@ -126,9 +136,12 @@ class Gate:
                 raise ToolFailed(f"Not permitted: {one_line(verdict.why)}. Nothing was done.")
         return [(wish, verdict) for wish, verdict in judged if verdict.decision == "ask"]
 
-    async def _settle(
-        self, tool: str, actions: Sequence[Action], wishes: Sequence[Wish], pending: Sequence[tuple[Wish, Verdict]]
-    ) -> None:
+    async def _asked(self, tool: str, pending: Sequence[tuple[Wish, Verdict]]) -> Choice:
+        """Ask the person.
+
+        Raises:
+            ToolFailed: there is none, or the answer is no.
+        """
         why = "; ".join(dict.fromkeys(verdict.why for _wish, verdict in pending))
         if self.ask is None:
             opens = "; ".join(dict.fromkeys(verdict.opens for _wish, verdict in pending if verdict.opens))
@@ -139,12 +152,7 @@ class Gate:
         words = f" The user says: {answer.words.strip()}" if answer.words.strip() else ""
         if answer.choice == "no":
             raise ToolFailed(f"The user does not permit it ({one_line(why)}). Nothing was done.{words}")
-        again = await self._wishes(actions)
-        if again != tuple(wishes):
-            raise ToolFailed("Not permitted: what it touches changed while the user was asked. Look again.")
-        # A mode that was turned meanwhile may deny it.
-        self._open(again)
-        self._keep([wish.name for wish, _verdict in pending], answer.choice if answer.choice in choices else "once")
+        return answer.choice if answer.choice in choices else "once"
 
     def _keep(self, names: Sequence[str], choice: Choice) -> None:
         if choice in ("session", "always"):
@@ -207,7 +215,7 @@ def gated(offered: Offered, gate: Gate) -> AgentTool:
         before = await gate.hooks.before(name, given)
         if before.objection:
             raise ToolFailed(f"A hook of the user objects, and nothing was done: {before.objection}")
-        await gate.permit(name, offered.actions(given))
+        await gate.permit(name, offered.actions(given), _depth(name, given))
         try:
             result = run(given)
             result = await result if isinstance(result, Awaitable) else result
@@ -218,6 +226,13 @@ def gated(offered: Offered, gate: Gate) -> AgentTool:
         return with_hooks(with_hooks(result, before), after)
 
     return replace(offered.tool, run=permitted)
+
+
+def _depth(tool: str, given: JsonObject) -> Depth:
+    """A pattern of `grep` for names also finds what git ignores."""
+    if tool in ("ls", "glob"):
+        return "names"
+    return "kept" if tool == "grep" and not given.get("glob") else "all"
 
 
 def _told(result: Result) -> str:

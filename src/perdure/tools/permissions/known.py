@@ -93,6 +93,9 @@ GIT_LISTS: Mapping[str, frozenset[str]] = {
 """Commands of git that only list, as long as these are all their words."""
 SETTINGS = frozenset(_words("-e -u -x -eu -ex -eux -euo -exo -euxo -o pipefail errexit nounset xtrace +e +x +u"))
 """Words of `set` that change how a script fails, and nothing else."""
+_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
+READS_BELOW = frozenset(_words("rg ag ack tar bsdtar zip 7z rsync scp"))
+"""Commands that read all of a folder; `grep`, `cp` and `diff` do so with an option."""
 ELSEWHERE = "git obeys the configuration of the folder that the command goes to"
 
 _SED = re.compile(
@@ -147,7 +150,13 @@ def name_of(word: str) -> str:
 
 def operands_to_judge(words: Sequence[str]) -> Sequence[str]:
     """The arguments that may be files. A pattern that a known command looks for is none, nor is what `echo` says."""
-    known = READ_ONLY.get(name_of(words[0])) if words else None
+    name = name_of(words[0]) if words else ""
+    known = READ_ONLY.get(name)
+    if name in ("sudo", "doas"):
+        # What they run is judged by itself.
+        return ()
+    if name == "find":
+        return _of_find(words[1:])
     if known is None:
         return words[1:]
     if not known.paths:
@@ -158,6 +167,44 @@ def operands_to_judge(words: Sequence[str]) -> Sequence[str]:
         if first is not None and (first == 0 or not _takes_value(rest[first - 1])):
             del rest[first]
     return rest
+
+
+def _of_find(rest: Sequence[str]) -> Sequence[str]:
+    """The words of `find` itself, without the commands that it runs, which are judged by themselves."""
+    kept: list[str] = []
+    running = False
+    for word in rest:
+        running = running or word in _RUNS
+        if not running:
+            kept.append(word)
+        running = running and word not in (";", "+")
+    return kept
+
+
+def reads_below(words: Sequence[str]) -> bool:
+    """Whether a command reads everything in the folders that it names, or in the one that it works in."""
+    if not words:
+        return False
+    name, rest = name_of(words[0]), words[1:]
+    if name in ("grep", "egrep", "fgrep", "diff", "cp"):
+        return bool(
+            _option(rest, ("-r", "-R", "-a" if name == "cp" else "-r", "--recursive", "--dereference-recursive"))
+        )
+    if name == "git":
+        return "grep" in rest
+    return name in READS_BELOW or (name == "find" and any(word in rest for word in _RUNS))
+
+
+def searches_here(words: Sequence[str], judged: Sequence[str]) -> bool:
+    """Whether a command that reads all of a folder reads the one that it works in. `judged` are its words that may be
+    files; where nobody knows which word is the pattern, it is taken to."""
+    name = name_of(words[0]) if words else ""
+    if name == "find":
+        return not judged or judged[0].startswith(("-", "(", "!"))
+    if name in ("grep", "egrep", "fgrep", "rg"):
+        left = [word for word in judged if not word.startswith("-")]
+        return not left or len(left) == sum(not word.startswith("-") for word in words[1:])
+    return name in ("ag", "ack", "git")
 
 
 def _takes_value(option: str) -> bool:

@@ -19,9 +19,8 @@ from perdure.tools.permissions.effects import Touch, Way
 MOST_MATCHES = 300
 """Paths that a pattern may stand for; with more of them nobody knows where all of them lead."""
 
-_HARMLESS = frozenset(
-    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr")
-)
+SINKS = frozenset(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr"))
+"""Devices that keep nothing and tell nothing."""
 _KERNEL_TRICK = re.compile(r"/proc/(self|thread-self|\d+)/(task/\d+/)?(root|cwd|fd|map_files|environ|mem)(/|$)")
 
 _CREDENTIALS = re.compile(
@@ -82,7 +81,7 @@ def touch_of(path: Path, way: Way, ground: Ground, *, changes: bool = False) -> 
     return Touch(
         path=real,
         way=way,
-        inside=str(real) in _HARMLESS
+        inside=str(real) in SINKS
         or (way != "write" and _is_system_file(real))
         or (way != "write" and not changes and _is_below(real, ground.open, ground))
         or _is_below(real, (*ground.roots, *ground.lent), ground),

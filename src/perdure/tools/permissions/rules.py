@@ -103,6 +103,13 @@ def is_absolute(rule: Rule) -> bool:
     return rule.pattern.startswith(("/", "~/"))
 
 
+def place_of(rule: Rule, root: Path, home: Path) -> Path | None:
+    """The one place that a rule of `read` or `write` names; None where it has a pattern."""
+    if not rule.pattern or re.search(r"[*?\[\\]", rule.pattern):
+        return None
+    return home / rule.pattern[2:] if rule.pattern.startswith("~/") else root / rule.pattern
+
+
 def _parsed(text: str, place: str) -> Rule:
     shape = _SHAPE.fullmatch(text)
     if shape is None:

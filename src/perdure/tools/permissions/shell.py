@@ -44,6 +44,8 @@ _REPEATED = frozenset({"for_statement", "while_statement", "function_definition"
 _NAMED = re.compile(r"\$\{?(HOME|PWD)\}?")
 _DELIMITER = re.compile(r"""(['"]?)([A-Za-z_][A-Za-z0-9_]*)\1""")
 _NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_FILE_TESTS = frozenset(f"-{letter}" for letter in "abcdefghkprswxGLNOS")
+"""Tests that look at a file (bash 5.2, "Bash Conditional Expressions")."""
 _WHOLE = re.compile(r"-?\d+")
 _JOINED_LINE = re.compile(r"[^ \t\n]\\\n")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -222,6 +224,13 @@ class _Reading:
             self.tested(child, depth + 1, repeated=repeated)
 
     def tested(self, node: Node, depth: int, *, repeated: bool) -> None:
+        if node.type == "unary_expression" and _text(node.children[0]) in _FILE_TESTS:
+            operand = node.children[-1]
+            # The grammar takes a tilde there for an operator.
+            tilde = operand.type == "unary_expression" and _text(operand).startswith("~")
+            word = _unquoted(_text(operand)) if tilde else word_of(operand)
+            if word.known and not word.pattern:
+                self.parts.append(Redirect(target=word, writes=False))
         if node.type in ("binary_expression", "unary_expression", "parenthesized_expression") and depth <= DEEPEST:
             for child in node.named_children:
                 self.tested(child, depth + 1, repeated=repeated)

@@ -1,0 +1,70 @@
+"""Which files below a folder a rule speaks of: whoever reads all of a folder reads those as well.
+
+It knows folders and paths in rules. It must never decide, and never walk without a bound.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from perdure.tools.permissions.effects import Effect, Touch, Unclear, Wish
+from perdure.tools.permissions.paths import Ground, touch_of
+from perdure.tools.permissions.rules import Rule, covers_path, place_of
+from perdure.tools.walk import walk
+
+MOST = 100_000
+"""Entries that are looked at."""
+FOUND = 20
+"""Files that are told of."""
+
+Depth: TypeAlias = Literal["names", "kept", "all"]
+"""How a tool reads a folder: names only, what git does not ignore, or all of it."""
+
+
+def deepened(wish: Wish, rules: Sequence[Rule], ground: Ground, depth: Depth) -> Wish:
+    """The wish, and a touch for each file that rules speak of, in the folders of which everything is read."""
+    spoken = [rule for rule in rules if rule.kind == "read" and rule.pattern]
+    if not spoken or depth == "names":
+        return wish
+    more: list[Effect] = []
+    for effect in wish.effects:
+        if isinstance(effect, Touch) and effect.deep and effect.path.is_dir():
+            more.extend(_below(effect.path, spoken, ground, depth))
+    return replace(wish, effects=(*wish.effects, *more)) if more else wish
+
+
+def _below(folder: Path, rules: Sequence[Rule], ground: Ground, depth: Depth) -> Iterator[Effect]:
+    """A rule without a pattern needs no search."""
+    patterns: list[Rule] = []
+    for rule in rules:
+        place = place_of(rule, ground.root, ground.home)
+        if place is None:
+            patterns.append(rule)
+        elif place.is_relative_to(folder) and place.exists():
+            yield touch_of(place, "read", ground)
+    if not patterns:
+        return
+    found = 0
+    for number, path in enumerate(_kept(folder) if depth == "kept" else _all(folder)):
+        if number >= MOST:
+            yield Unclear(why="it goes through more files than can be looked at")
+            return
+        if any(covers_path(rule, path, ground.root, ground.home, fold=ground.fold) for rule in patterns):
+            yield touch_of(path, "read", ground)
+            found += 1
+        if found >= FOUND:
+            return
+
+
+def _kept(folder: Path) -> Iterable[Path]:
+    return (folder / found.path for found in walk(folder) if not found.ignored)
+
+
+def _all(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            yield Path(place, name)
