@@ -73,9 +73,17 @@ def walls_of(roots: Sequence[Path], home: Path, own: Sequence[Path], hidden: Seq
         network: Whether commands may use it.
     """
     secret = _there((*(home / name for name in SECRET), *(Path(name) for name in DOORS), *hidden))
+    stores = [root / ".git" for root in roots]
     return Walls(
-        writable=_there(roots),
-        kept=_there((*(root / name for root in roots for name in KEPT), *own)),
+        # As a mount of its own it cannot be renamed, and another one be put in its place.
+        writable=_there((*roots, *(store for store in stores if store.is_dir()))),
+        kept=_there(
+            (
+                *(root / name for root in roots for name in KEPT),
+                *(store for store in stores if store.is_file()),
+                *own,
+            )
+        ),
         hidden_folders=tuple(path for path in secret if path.is_dir()),
         hidden_files=tuple(path for path in secret if not path.is_dir()),
         network=network,

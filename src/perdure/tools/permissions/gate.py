@@ -28,7 +28,7 @@ from perdure.tools.permissions.below import Depth, deepened
 from perdure.tools.permissions.decide import Choice, Mode, Policy, Verdict, judge
 from perdure.tools.permissions.effects import Wish
 from perdure.tools.permissions.paths import Ground, ground_of, lending
-from perdure.tools.permissions.rules import Rule, parse_rules
+from perdure.tools.permissions.rules import Rule, parse_rules, place_of
 from perdure.tools.permissions.wishes import wish_of
 from perdure.tools.sandbox import Walls, confining, walls_of
 
@@ -262,8 +262,6 @@ def _mode(text: str | None) -> Mode:
 
 def _walls(ground: Ground, own: Sequence[Path], deny: Sequence[Rule], *, network: bool) -> Walls:
     """What a deny rule names without a pattern is hidden as well: in the sandbox it holds for every program."""
-    named = [
-        rule.pattern for rule in deny if rule.kind == "read" and rule.pattern and not set("*?[\\") & set(rule.pattern)
-    ]
-    hidden = [ground.home / text[2:] if text.startswith("~/") else ground.root / text for text in named]
-    return walls_of((*ground.roots, *ground.lent), ground.home, own, hidden, network=network)
+    named = [place_of(rule, ground.root, ground.home) for rule in deny if rule.kind == "read"]
+    hidden = [place for place in named if place is not None]
+    return walls_of(ground.roots, ground.home, own, hidden, network=network)
