@@ -16,6 +16,7 @@ from perdure.guard.reading import read_file
 from perdure.kernel.errors import SecretFound
 from perdure.kernel.messages import Message, ToolUse
 from perdure.kernel.prompt import note, remind
+from perdure.project.instructions import NAMES
 from perdure.tools.seen import Seen, digest_of
 
 FILES = 5
@@ -92,10 +93,13 @@ def _paths(calls: Iterator[ToolUse], ground: Ground) -> Iterator[Path]:
 
 def _told(path: Path, ground: Ground, checkpoint: str, number: int) -> tuple[Message, bytes | None] | None:
     """The message that shows a file, and its whole content where all of it is shown."""
-    if not _within(path, ground.roots) or _within(path, ground.memories):
+    if not _within(path, ground.roots) or _within(path, ground.memories) or path.name in NAMES:
         return None
     reading = read_file(path, limit=LIMIT)
     if reading is None or reading.path is None:
+        return None
+    # Since the model saw it the file may have become a link to anywhere.
+    if not _within(reading.path, ground.roots) or _within(reading.path, ground.memories):
         return None
     try:
         ground.guard.refuse(reading.text)
@@ -108,7 +112,7 @@ def _told(path: Path, ground: Ground, checkpoint: str, number: int) -> tuple[Mes
         # By the share that is too much, and a little less, since the framing stays.
         text, cut = text[: int(len(text) * EACH / size * 0.95)].rpartition("\n")[0], True
         message = _message(path, text, cut, checkpoint, number)
-    return message, None if cut else path.read_bytes()
+    return message, None if cut else reading.path.read_bytes()
 
 
 def _message(path: Path, text: str, cut: bool, checkpoint: str, number: int) -> Message:

@@ -15,6 +15,7 @@ from pathlib import Path
 from perdure.archive import Archive, Recalled, carry_over, open_archive
 from perdure.guard import guarded
 from perdure.kernel.agent import Agent, AgentEnd, CompactionEnd, Event, MessageEnd, Model, Setup, UsageSeen
+from perdure.kernel.agent.answers import open_calls
 from perdure.kernel.context import (
     Checkpoint,
     Commit,
@@ -33,10 +34,9 @@ from perdure.kernel.context import (
 from perdure.kernel.context.checkpoint import serialise
 from perdure.kernel.context.edits import ClearThinking, PrefixChange
 from perdure.kernel.errors import DiskError, RevertRefused, UserError
-from perdure.kernel.messages import JsonObject, Message, Text, Transcript, weigh, weigh_text
+from perdure.kernel.messages import JsonObject, Message, Text, Transcript, Usage, weigh, weigh_text
 from perdure.kernel.tokens import tokens_of
 from perdure.log import (
-    Compacted,
     Counted,
     Labelled,
     ModelChanged,
@@ -48,7 +48,10 @@ from perdure.log import (
     open_log,
     state_of,
 )
+from perdure.providers import Edge, HttpModel, Ping, keep_warm
 from perdure.session.children import Family, child_of
+from perdure.session.cleaning import clean_end, cleaned
+from perdure.session.committed import committed
 from perdure.session.costs import Costs, Tally
 from perdure.session.events import Listener, SessionEvent, SubagentHeard
 from perdure.session.host import SessionHost
@@ -63,6 +66,10 @@ from perdure.tools.subagent import Child, Ports, Task
 
 COMPACTION = 90.0
 """Seconds that a compaction may take; then it is given up, and nothing has changed."""
+
+
+SUMMARY = 75.0
+"""Seconds that a model may take for the narrative of one: then code alone writes the checkpoint, within the bound."""
 
 
 def _hear_nothing(_event: SessionEvent) -> None:
@@ -91,6 +98,7 @@ class Session:
         self._asked_to_compact: list[str] = []
         self._queue: list[str] = []
         self._shown: frozenset[Path] = frozenset()
+        self._narrative: Usage | None = None
         state = state_of(self.log)
         self.costs = Costs(self.log, state, self.folder / "agents", self.model.profile)
         self.tally = Tally(self.model.profile)
@@ -212,7 +220,7 @@ class Session:
                 if not self._queue:
                     break
                 end = await self._agent.run(self._queue.pop(0), self._hear)
-            return end
+            return clean_end(end, self.spec.guard)
         finally:
             self._running = False
 
@@ -328,6 +336,19 @@ class Session:
         pins = self.pins
         self._agent = self._new_agent(state.transcript, state.ledger)
         self._agent.engine.pins = pins
+        # What was read since stands in no view any more.
+        self.seen.forget([path for path, _, _ in self.seen.recent()])
+        self.spec.rewound(self.transcript)
+
+    async def keep_warm(self, model: HttpModel, edge: Edge) -> int:
+        """Keep the provider's cache alive between two runs, as long as that pays; to be cancelled when somebody types.
+
+        How many requests it took. `model` is the one that answers; nothing is kept warm before its first answer here.
+        """
+        resting = self._agent.watch.resting()
+        if resting is None or self._running:
+            return 0
+        return await keep_warm(model, resting, edge, self._pinged)
 
     def recall(self, handle: str) -> Recalled:
         """The original of something that left the view.
@@ -383,6 +404,7 @@ class Session:
             session=self._cache_key,
             longest_answer=self.spec.answer_tokens,
             summarizer=self.spec.summarizer,
+            summary_seconds=SUMMARY,
             tell=self._tell,
             ladder=guarded(Ladder(), self.spec.guard),
             transcript=transcript,
@@ -407,18 +429,19 @@ class Session:
             self.spec.before_compaction("asked")
         try:
             async with asyncio.timeout(COMPACTION):
-                projection = await self._agent.compact(instructions, self._listen)
+                projection = await self._agent.compact(instructions, self._hear)
         except BaseException:
             # Between the durable edit and its answer nobody can say which of them holds: the log does.
             state = state_of(self.log)
             self._agent.engine.sync(state.transcript, state.ledger)
+            size = self._agent.engine.usage(self.transcript).usage.tokens
+            self._listen(CompactionEnd(reason="given up", kind=None, tokens_before=size, tokens_after=size))
             raise
-        if self.spec.after_compaction is not None and projection.changed:
-            self.spec.after_compaction("asked")
         return projection
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, UsageSeen) and event.purpose == "summary":
+            self._narrative = event.usage
             self._noted("summary", event)
         elif isinstance(event, UsageSeen):
             self.costs.paid.append(event)
@@ -426,7 +449,11 @@ class Session:
             self._notes.consider(self.transcript)
         if isinstance(event, CompactionEnd) and event.changed and self.spec.after_compaction is not None:
             self.spec.after_compaction(event.reason)
-        self._listen(event)
+        self._listen(cleaned(event, self.spec.guard))
+
+    def _pinged(self, ping: Ping) -> None:
+        self._agent.watch.pinged(ping.warm_until)
+        self._noted("keep warm", UsageSeen(usage=ping.usage, predicted_read=0, usd=ping.usd, purpose="summary"))
 
     def _children(self) -> Ports:
         """The session's side of subagents; they are made when the first task comes, from what then holds."""
@@ -455,14 +482,15 @@ class Session:
     def _restore(self, need: Restore) -> Sequence[Message]:
         """What is told again behind a checkpoint, in the order in which it is worth its room."""
         checkpoint, now = f"restored-{need.document.covers_until}", self.spec.clock()
-        tail, room = need.tail, need.room
+        tail, room, ground = need.tail, need.room, self._ground()
+        # Whatever fails below: what the tail does not show is not known any more.
+        self._shown = shown_in(tail, ground)
         parts = self._teller.again(tail, checkpoint, now)
         room -= self._measure(parts)
         skills = self.spec.retold(self.transcript, tail, checkpoint, now)
         room -= self._measure(skills)
-        ground = self._ground()
         files = files_again(self.seen, ground, tail, room, checkpoint)
-        self._shown = shown_in(tail, ground) | files.paths
+        self._shown |= files.paths
         return (*parts, *skills, *files.messages)
 
     def _ground(self) -> Ground:
@@ -482,17 +510,17 @@ class Session:
         """Nothing: the loop tells of rewrites, and the log has the edits."""
 
     def _edited(self, edits: Sequence[Edit]) -> None:
-        """A commit makes a baseline, and a fold takes with it what the model knew of files."""
-        folded = [edit for edit in edits if isinstance(edit, Checkpoint | NativeCheckpoint)]
-        for edit in edits:
-            committed = isinstance(edit, Commit) or (isinstance(edit, Checkpoint) and not edit.provisional)
-            if committed:
-                target = edit.edit_id if isinstance(edit, Commit) else edit.id
-                usage = self._agent.engine.usage(self.transcript).usage.tokens
-                before = edit.tokens_before if isinstance(edit, Checkpoint) else usage
-                entry = Compacted(edit_id=target, reason=edit.reason.why, tokens_before=before, tokens_after=usage)
+        """A commit makes a baseline, and a fold takes with it what the model knew of files.
+
+        The edits are durable and hold already, so that nothing here may fail.
+        """
+        engine = self._agent.engine
+        tokens = engine.usage(self.transcript).usage.tokens
+        for entry in committed(edits, engine.ledger, tokens, self._narrative):
+            with suppress(DiskError):
                 self.log.append(entry, self.spec.clock())
-        if folded:
+        if any(isinstance(edit, Checkpoint | NativeCheckpoint) for edit in edits):
+            self._narrative = None
             self.seen.forget([path for path, _, _ in self.seen.recent() if path not in self._shown])
 
     def _measure(self, messages: Sequence[Message]) -> int:
@@ -518,6 +546,11 @@ class Session:
     def _go_to(self, message_id: str | None) -> None:
         if message_id is None:
             return
+        transcript = self.transcript
+        place = transcript.index_of(message_id)
+        if place is not None and open_calls(transcript[: place + 1]) and place + 1 < len(transcript):
+            # A call without its result is no place to go on from: the results go with it.
+            message_id = transcript[place + 1].id
         entry = self.log.entry_of(message_id)
         if entry is None:
             raise UserError(f"there is no message {message_id[:80]!r} on this branch; `perdure show` lists them")

@@ -104,6 +104,8 @@ class Spec:
     )
     """What tools want told again behind a checkpoint, given the whole conversation, the tail, the checkpoint's id and
     the time: the bodies of skills."""
+    rewound: Callable[[Transcript], None] = lambda _transcript: None
+    """Told after a rewind what is left of the conversation, for tools that keep a state, such as todos."""
     before_compaction: Callable[[str], None] | None = None
     after_compaction: Callable[[str], None] | None = None
     clock: Callable[[], float] = wall_clock

@@ -352,6 +352,13 @@ class Agent:
         self._listen(events.MessageEnd(message=message))
 
     async def _summary(self, need: Summarize) -> Answer:
+        try:
+            async with asyncio.timeout(self._setup.summary_seconds):
+                return await self._narrative(need)
+        except TimeoutError:
+            return Failed(reason=f"no summary came within {self._setup.summary_seconds} s")
+
+    async def _narrative(self, need: Summarize) -> Answer:
         model = self._model if need.extends else self._setup.summarizer or self._model
         ask = self._setup.request_to_summarise(need, drop_block=self._drop_block)
         async with aclosing(model.stream(ask)) as stream:

@@ -48,6 +48,8 @@ class Setup:
     """The rungs of the engine; None: all of them."""
     summarizer: Model | None = None
     """Writes summaries that do not extend the conversation's own request; None: the model itself."""
+    summary_seconds: float | None = None
+    """How long a model may take for a summary; None: as long as it wants. Then the next rung has to do."""
     transcript: Transcript = field(default_factory=Transcript)
     ledger: Ledger = field(default_factory=Ledger)
 
