@@ -59,6 +59,9 @@ class Verdict:
     """What may be answered where it is asked about."""
 
 
+REASONS = 5
+"""Reasons of one question that are told."""
+
 ALLOWED = Verdict(decision="allow")
 ONCE: tuple[Choice, ...] = ("once", "no")
 SESSION: tuple[Choice, ...] = ("once", "session", "no")
@@ -76,10 +79,17 @@ def judge(wish: Wish, policy: Policy) -> Verdict:
         return ALLOWED
     return Verdict(
         decision="ask",
-        why="; ".join(dict.fromkeys(verdict.why for verdict in asked)),
-        opens="; ".join(dict.fromkeys(verdict.opens for verdict in asked if verdict.opens)),
+        why=_listed(verdict.why for verdict in asked),
+        opens=_listed(verdict.opens for verdict in asked if verdict.opens),
         choices=min((verdict.choices for verdict in asked), key=len),
     )
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """Each once, and no more than somebody reads."""
+    found = tuple(dict.fromkeys(texts))
+    more = (f"and {len(found) - REASONS} more",) if len(found) > REASONS else ()
+    return "; ".join((*found[:REASONS], *more))
 
 
 def _judged(effect: Effect, name: str, policy: Policy) -> Verdict:

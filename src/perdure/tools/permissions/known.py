@@ -76,7 +76,7 @@ VERSIONS = frozenset(
 GIT_PLAIN = frozenset(
     _words(
         "status log diff show rev-parse ls-files ls-tree blame shortlog describe merge-base rev-list name-rev "
-        "for-each-ref cat-file grep diff-tree show-ref count-objects whatchanged"
+        "for-each-ref cat-file grep diff-tree show-ref count-objects whatchanged check-ignore"
     )
 )
 GIT_GLOBAL = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
@@ -138,6 +138,9 @@ def is_quiet(words: Sequence[str]) -> bool:
         return True
     if name == "git":
         return _quiet_git(rest)
+    if name == "command":
+        # `command -v`: what a name means. Without the option it runs the name, which is judged by itself.
+        return len(rest) > 1 and rest[0] in ("-v", "-V")
     if name == "set":
         return bool(rest) and all(word in SETTINGS for word in rest)
     return name in READ_ONLY or (name == "go" and list(rest) == ["version"])
