@@ -50,6 +50,7 @@ wheel: $(CHECKS_READY)
 
 reliability: $(CHECKS_READY) ## kills sessions and stores at random moments, lets writers fight over a file, and runs agents under chaos; minutes
 	PERDURE_KILLS=1000 $(BIN)/pytest tests/log/test_crash.py -q
+	PERDURE_SESSION_KILLS=1000 $(BIN)/pytest tests/session/test_kills.py -q --timeout 1800
 	PERDURE_SECONDS=30 PERDURE_STORE_KILLS=300 $(BIN)/pytest tests/memory/test_contention.py tests/memory/test_kills.py -q --timeout 1800
 	$(BIN)/python scripts/chaos.py
 

@@ -159,8 +159,11 @@ class Tally:
         if window is not None and self._left > 0 and size + usage.output_tokens > window:
             self.overflowed = start or 0.0
             return
-        self.own += bill_of(usage, profile).usd or 0.0
-        self.append_only += bill(self._parts(size, usage, start, profile), profile).usd or 0.0
+        own = bill_of(usage, profile).usd or 0.0
+        self.own += own
+        # As long as nothing has left, the request is append-only's own.
+        parts = self._parts(size, usage, start, profile) if self._left > 0 else None
+        self.append_only += own if parts is None else bill(parts, profile).usd or 0.0
         self._size, self._started = size, start
 
     def _parts(self, size: int, usage: Usage, start: float | None, profile: ModelProfile) -> Parts:
