@@ -115,8 +115,7 @@ async def _command(desk: Desk, typed: str) -> None:
         case "/mode" if rest in ("ask", "accept_edits", "plan", "full"):
             desk.turn(rest)
         case "/model" if rest:
-            chosen = await desk.use_model(rest)
-            print(f"{chosen.name}, {chosen.because}")
+            print(await desk.use_model(rest))
         case "/pin" if rest:
             session.pin(rest)
         case _:

@@ -14,6 +14,7 @@ import sys
 from perdure.cli.agent.headless import Task, work
 from perdure.cli.agent.lines import talk
 from perdure.cli.agent.place import Place, place_at
+from perdure.cli.agent.shown import show
 from perdure.kernel.errors import UserError
 from perdure.project.settings import from_flags
 from perdure.session import find_session
@@ -29,7 +30,9 @@ def run(options: argparse.Namespace) -> int:
         return asyncio.run(work(place, task))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UserError('there is no terminal; say what to do with -p: perdure -p "TASK"')
-    return asyncio.run(talk(place, path, options.model))
+    if options.plain or os.environ.get("TERM", "") in ("", "dumb"):
+        return asyncio.run(talk(place, path, options.model))
+    return asyncio.run(show(place, path, options.model))
 
 
 def _place(options: argparse.Namespace) -> Place:

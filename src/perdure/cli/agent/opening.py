@@ -24,6 +24,7 @@ from perdure.project import Opening
 from perdure.project.settings import Settled
 from perdure.providers import Edge, HttpModel, find_local, window_of
 from perdure.session import Bench, Session, Spec
+from perdure.terminal.port import Folders
 from perdure.tools import ask_user, skill
 from perdure.tools.actions import Offered
 from perdure.tools.kit import Kit, standard
@@ -62,7 +63,7 @@ class Desk:
     gate: Gate
     chosen: Chosen
     place: Place
-    servers: Servers | None = None
+    mcp: Servers | None = None
     """The MCP servers, where there are any."""
     models: list[HttpModel] = field(default_factory=list[HttpModel])
     """To be closed with it."""
@@ -76,8 +77,25 @@ class Desk:
         """Change that."""
         self.gate.mode = mode
 
-    async def use_model(self, wanted: str) -> Chosen:
-        """Let another model answer.
+    @property
+    def folders(self) -> Folders:
+        """Where things of the project are."""
+        places = self.place.places
+        return Folders(
+            cwd=places.cwd,
+            root=places.root,
+            kept=places.kept,
+            memories=(places.user_memory, places.memory),
+            commands=(places.own / "commands", places.home / "commands"),
+        )
+
+    def servers(self) -> tuple[str, ...]:
+        """How each MCP server stands, in a line."""
+        standings = self.mcp.standings if self.mcp is not None else ()
+        return tuple(f"{one.name}: {one.state}, {one.tools} tools {one.problem}".rstrip() for one in standings)
+
+    async def use_model(self, wanted: str) -> str:
+        """Let another model answer; its name, and why it can be reached.
 
         Raises:
             NoModel: it cannot be reached.
@@ -87,7 +105,7 @@ class Desk:
         self.models.append(model)
         await self.session.use_model(model)
         self.chosen = chosen
-        return chosen
+        return f"{chosen.name}, {chosen.because}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +188,7 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
         )
         session = Session.start(spec) if opens.resume is None else Session.resume(spec, opens.resume)
         stack.push_async_callback(session.close)
-        desk = Desk(session=session, gate=gate, chosen=chosen, place=place, servers=servers.all)
+        desk = Desk(session=session, gate=gate, chosen=chosen, place=place, mcp=servers.all)
         stack.push_async_callback(_close_models, desk)
         yield desk
 

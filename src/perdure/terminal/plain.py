@@ -1,0 +1,22 @@
+"""Texts of models and tools, made unable to steer a terminal.
+
+It knows characters. It must never know colours.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from perdure.guard.plain import INVISIBLE
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?|\x9b[0-?]*[ -/]*[@-~]")
+_TAB = 4
+
+
+def clean(text: str) -> str:
+    """The same text without sequences that move, colour or name anything; line ends and tabs (as blanks) stay."""
+    text = _ESCAPE.sub("", text.replace("\r\n", "\n")).expandtabs(_TAB)
+    if text.isascii() and all(char == "\n" or char.isprintable() for char in text):
+        return text
+    return "".join(char for char in text if char == "\n" or unicodedata.category(char) not in INVISIBLE)

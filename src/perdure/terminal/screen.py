@@ -1,0 +1,301 @@
+"""The screen: an input and a footer at the bottom, and the conversation above, in the terminal's own history.
+
+It knows keys, and what is printed when. It must never decide about a session. What is finished is printed once, above;
+only the part of an answer that is still coming, the queue, the input and the footer are drawn anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    Window,
+)
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.processors import BeforeInput
+
+from perdure.guard.plain import clip, one_line
+from perdure.kernel.errors import PerdureError
+from perdure.session import SessionEvent
+from perdure.session.status import status_of
+from perdure.terminal import blocks, slash
+from perdure.terminal.blocks import Look
+from perdure.terminal.complete import Words
+from perdure.terminal.dialog import Dialog
+from perdure.terminal.feed import Feed
+from perdure.terminal.footer import Fragments, footer
+from perdure.terminal.plain import clean
+from perdure.terminal.port import Desk, Leave
+from perdure.terminal.style import style_of
+
+LIVE = 12
+"""Lines of the unfinished part of an answer."""
+INPUT = 12
+"""Lines of the input before it scrolls."""
+TICK = 0.5
+"""Seconds between two looks at the clock: the cache grows cold while nothing happens."""
+
+
+class Screen:
+    """One session on the screen."""
+
+    def __init__(
+        self,
+        dialog: Dialog,
+        environment: Mapping[str, str],
+        clock: Callable[[], float],
+        *,
+        theme: str = "auto",
+        thinking: bool = False,
+    ) -> None:
+        """A screen, to be opened with `show`. It is there before the session, since it answers questions."""
+        self._dialog, self._clock, self._environment = dialog, clock, environment
+        self._plain = theme == "plain" or bool(environment.get("NO_COLOR"))
+        self._theme = theme
+        self._feed = Feed(self._put, self._look, thinking=thinking)
+        self._pending: list[str] = []
+        self._flushing = False
+        self._left: Leave | None = None
+
+    async def show(self, desk: Desk, first: str | None = None) -> Leave:
+        """Open the screen until the user leaves. `first` is said at once."""
+        self._desk, self._left = desk, None
+        self._room = slash.Room(desk=desk, feed=self._feed, clock=self._clock)
+        self._input = self._made_input(desk)
+        self._app = self._made_app()
+        self._dialog.open(self._app.invalidate, self._put)
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            beat = group.create_task(self._beat())
+            if first is not None:
+                self._begin(first)
+            try:
+                await self._app.run_async()
+            finally:
+                beat.cancel()
+                desk.session.interrupt()
+                self._dialog.answer("n")
+        await self._flush()
+        return self._left or Leave()
+
+    def _made_input(self, desk: Desk) -> Buffer:
+        path = desk.folders.kept / "history"
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            history = FileHistory(str(path))
+        except OSError:
+            history = InMemoryHistory()
+        words = Words(desk.folders.root, lambda: slash.names(desk.folders.commands))
+        return Buffer(
+            multiline=True, history=history, completer=words, complete_while_typing=True, accept_handler=self._accept
+        )
+
+    def _made_app(self) -> Application[None]:
+        live = Window(
+            FormattedTextControl(lambda: [*self._live()]),
+            dont_extend_height=True,
+            height=Dimension(max=LIVE),
+            wrap_lines=True,
+        )
+        typed = Window(
+            BufferControl(self._input, input_processors=[BeforeInput("> ", style="class:prompt")]),
+            dont_extend_height=True,
+            height=Dimension(min=1, max=INPUT),
+            wrap_lines=True,
+        )
+        below = Window(FormattedTextControl(lambda: [*self._footer()]), height=1, style="class:footer")
+        body = FloatContainer(
+            HSplit([ConditionalContainer(live, Condition(lambda: bool(self._live()))), typed, below]),
+            floats=[Float(xcursor=True, ycursor=True, content=CompletionsMenu(max_height=8, scroll_offset=1))],
+        )
+        return Application(
+            layout=Layout(body, focused_element=typed),
+            key_bindings=self._keys(),
+            style=style_of(self._theme, plain=self._plain),
+            erase_when_done=True,
+            mouse_support=False,
+        )
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        asked = Condition(lambda: self._dialog.asking)
+
+        @keys.add("enter", filter=~asked)
+        def _enter(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if buffer.text.endswith("\\"):
+                buffer.delete_before_cursor(1)
+                buffer.insert_text("\n")
+                return
+            buffer.validate_and_handle()
+
+        @keys.add("enter", filter=asked)
+        def _answer(event: KeyPressEvent) -> None:
+            self._dialog.answer(self._input.text)
+            self._input.reset()
+
+        @keys.add("escape", "enter")
+        def _line(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @keys.add("escape", eager=False)
+        @keys.add("c-c")
+        def _stop(event: KeyPressEvent) -> None:
+            if self._dialog.asking:
+                self._dialog.answer("n")
+            elif self._desk.session.is_running:
+                self._desk.session.interrupt()
+            else:
+                self._input.reset()
+
+        @keys.add("c-d")
+        def _leave(event: KeyPressEvent) -> None:
+            if not self._input.text:
+                self._go(Leave())
+
+        @keys.add("up", filter=Condition(lambda: not self._input.text and bool(self._desk.session.queued)))
+        def _unqueue(event: KeyPressEvent) -> None:
+            self._input.text = self._desk.session.unqueue() or ""
+            self._input.cursor_position = len(self._input.text)
+
+        return keys
+
+    def _accept(self, buffer: Buffer) -> bool:
+        typed = buffer.text.strip()
+        if typed:
+            self._begin(typed)
+        return False
+
+    def _begin(self, typed: str) -> None:
+        """Do what was typed."""
+        if typed.startswith("/"):
+            self._group.create_task(self._command(typed))
+        elif self._desk.session.is_running:
+            self._desk.session.queue(typed)
+        else:
+            self._group.create_task(self._work(typed))
+
+    async def _work(self, text: str) -> None:
+        try:
+            end = await self._desk.session.run(text, self._heard)
+            if end.state != "done":
+                why = str(end.error or (end.failure.message if end.failure is not None else ""))
+                self._put(self._look().paint(f"  ended as {end.state}{f': {one_line(why)}' if why else ''}", "33"))
+        except PerdureError as error:
+            self._put(self._look().paint(f"  {one_line(str(error))}", "31"))
+        finally:
+            self._feed.stop()
+            self._app.invalidate()
+
+    def _heard(self, event: SessionEvent) -> None:
+        self._feed.hear(event)
+        self._app.invalidate()
+
+    async def _command(self, typed: str) -> None:
+        self._put(blocks.said(typed, self._look()))
+        try:
+            outcome = await slash.carry_out(self._room, typed)
+        except (PerdureError, TimeoutError, OSError) as error:
+            self._put(self._look().paint(f"  {one_line(str(error))}", "31"))
+            return
+        match outcome:
+            case slash.Told(lines=lines):
+                self._put("\n".join(clean(line) for line in lines))
+            case slash.Say(text=text):
+                self._begin(text)
+            case slash.Edit(path=path):
+                await self._edit(path)
+            case Leave():
+                self._go(outcome)
+
+    async def _edit(self, path: Path) -> None:
+        """Open a file in the user's editor, with the screen out of the way."""
+        command = self._environment.get("VISUAL") or self._environment.get("EDITOR") or "vi"
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+        try:
+            words = [*shlex.split(command), str(path)]
+            await run_in_terminal(lambda: subprocess.call(words), in_executor=True)
+        except (OSError, ValueError) as error:
+            self._put(f"  {command!r} cannot be started ({error}); set EDITOR")
+
+    def _go(self, leave: Leave) -> None:
+        self._left = leave
+        if not self._app.is_done:
+            self._app.exit()
+
+    def _put(self, text: str) -> None:
+        """Print above, once, soon: many pieces together, so that nothing flickers."""
+        if not text:
+            return
+        self._pending.append(text)
+        if not self._flushing and self._app.is_running:
+            self._flushing = True
+            self._group.create_task(self._flush_soon())
+
+    async def _flush_soon(self) -> None:
+        await asyncio.sleep(0.03)
+        await self._flush()
+
+    async def _flush(self) -> None:
+        self._flushing = False
+        if not self._pending:
+            return
+        text, self._pending = "\n".join(self._pending), []
+
+        def write() -> None:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+
+        if self._app.is_running:
+            await run_in_terminal(write)
+        else:
+            write()
+
+    def _live(self) -> Fragments:
+        """What is not finished: the rest of an answer, what goes on, what waits, and a question."""
+        rows: Fragments = []
+        if self._feed.live:
+            rows.append(("", "\n".join(self._feed.live.split("\n")[2 - LIVE :]) + "\n"))
+        if self._desk.session.is_running:
+            rows.append(("class:busy", f"· {clip(one_line(self._feed.doing or 'working'), 60)}  (Esc interrupts)\n"))
+        for text in self._desk.session.queued:
+            rows.append(("class:queued", f"  next: {clip(one_line(text), 80)}\n"))
+        if self._dialog.asking:
+            rows.append(("class:question", self._dialog.shown + "\n"))
+        if rows:
+            style, last = rows[-1]
+            rows[-1] = (style, last.rstrip("\n"))
+        return rows
+
+    def _footer(self) -> Fragments:
+        session = self._desk.session
+        return footer(status_of(session, self._clock()), self._look().columns, self._desk.mode, len(session.queued))
+
+    def _look(self) -> Look:
+        return Look(columns=shutil.get_terminal_size().columns, colour=not self._plain)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            self._app.invalidate()
