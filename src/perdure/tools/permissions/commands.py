@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perdure.tools.permissions.effects import Effect, Ruinous, Run, Touch, Unclear
+from perdure.tools.permissions.effects import Effect, Reach, Ruinous, Run, Touch, Unclear
 from perdure.tools.permissions.known import (
     ELSEWHERE,
     hazard_of,
@@ -36,7 +36,10 @@ _PRIVATE = re.compile(r"(?!.*proxy)[a-z_][a-z0-9_]*$")
 _NUMBERS = frozenset({"$?", '"$?"', "$#", '"$#"', "$$", '"$$"', "$!", '"$!"'})
 _BOMB = re.compile(r"([\w:.]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&")
 _DISKS = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/|dm-|md\d)")
+_SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
+"""What bash connects to (bash 5.2, "Redirections")."""
 _FORMATS = re.compile(r"(mkfs(\..+)?|mke2fs|wipefs|blkdiscard|mkswap)$")
+_FILTERS = re.compile(r"(^| )-(?!delete|depth|xdev|mount|noleaf)[a-z]")
 _REMOVES = frozenset({"rm", "chmod", "chown", "chgrp", "shred", "mv"})
 
 
@@ -86,6 +89,9 @@ class _Looking:
             return
         for path in self.paths(target, target.text):
             if str(path) in SINKS:
+                continue
+            if (matched := _SOCKET.match(str(path))) is not None:
+                self.add(Reach(host=matched[1].lower()))
                 continue
             if writes and _DISKS.match(str(path)):
                 self.add(Ruinous(why="it writes over a whole disk"))
@@ -171,9 +177,19 @@ class _Looking:
         for text in judged:
             word = next(one for one in following if one.text == text)
             self.named(word, changes=not quiet)
+        if name == "ln":
+            self.link(tuple(word for word in words[1:] if not word.text.startswith("-")))
         if reads_below(texts):
             self.deepen(before, here=searches_here(texts, judged))
         self.ruin(name, words)
+
+    def link(self, words: tuple[Word, ...]) -> None:
+        """A link leads on from the folder that it lies in, not from the one that the command works in."""
+        for word in words[:-1]:
+            if word.known and words[-1].known and not word.text.startswith("/") and "\0" not in word.text:
+                for link in self.paths(words[-1], words[-1].text):
+                    for folder in (link, link.parent):
+                        self.add(touch_of(folder / word.text, "named", self.ground, changes=True))
 
     def deepen(self, start: int, *, here: bool) -> None:
         """Of the paths that a command named, everything below is read as well."""
@@ -187,6 +203,9 @@ class _Looking:
         """A word that may be a file."""
         if not word.known:
             self.unclear("an argument is only known when it runs")
+            return
+        if word.tilde and re.match(r"~[-\d]", word.text):
+            self.unclear("the folder from before is only known when it runs")
             return
         for text in _file_parts(word):
             for path in self.paths(word, text):
@@ -209,6 +228,8 @@ class _Looking:
             return [Path(f"{place}{text}") for place in self.places]
         if word.tilde and text.startswith("~"):
             user, _, rest = text[1:].partition("/")
+            if user == "+":
+                return [place / rest for place in self.places]
             # Another user's home: some folder that is nobody's root.
             return [self.ground.home / rest if not user else Path("/home") / f"{user}" / rest]
         return [place / text for place in self.places]
@@ -235,6 +256,10 @@ class _Looking:
             self.add(Ruinous(why="it makes a disk empty"))
         if short == "dd" and any(text.startswith("of=") and _DISKS.match(text[3:]) for text in texts):
             self.add(Ruinous(why="it writes over a whole disk"))
+        if short == "find" and "-delete" in texts and not _FILTERS.search(" ".join(texts)):
+            for word in words[1:]:
+                if word.known and not word.text.startswith("-"):
+                    self.ruined(word)
         recursive = any(re.match(r"-[A-Za-z]*[rR]|--rec", text) for text in texts)
         if short in _REMOVES and (recursive or short == "mv"):
             targets = words[1:-1] if short == "mv" else words[1:]
@@ -273,6 +298,9 @@ def _file_parts(word: Word) -> Sequence[str]:
             parts.append(text[found.start() :])
     if text.startswith("file:"):
         parts.append(re.sub(r"^file:/*", "/", text))
+    # What git and scp take: a revision or a host, and a path.
+    if ":" in text and not re.search(r"\s", text):
+        parts.extend(text.split(":")[1:])
     if text.startswith("@") and len(text) > 1:
         parts.append(text[1:])
     return [part for part in parts if part and not (part == name and not equals and part == "--")]

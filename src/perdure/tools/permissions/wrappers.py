@@ -58,7 +58,6 @@ class _Options:
 _WRAPPERS: Mapping[str, _Options] = {
     "nohup": _Options(),
     "builtin": _Options(),
-    "coproc": _Options(),
     "command": _Options(alone="p"),
     "time": _Options(alone="pvaq", valued="fo"),
     "exec": _Options(alone="cl", valued="a"),
@@ -83,7 +82,21 @@ _WRAPPERS: Mapping[str, _Options] = {
 }
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "mksh", "rbash"})
 _OPAQUE = frozenset(
-    {"watch", "parallel", "script", "ssh", "su", "flock", "strace", "ltrace", "chroot", "unshare", "nsenter", "busybox"}
+    {
+        "coproc",
+        "watch",
+        "parallel",
+        "script",
+        "ssh",
+        "su",
+        "flock",
+        "strace",
+        "ltrace",
+        "chroot",
+        "unshare",
+        "nsenter",
+        "busybox",
+    }
     | {
         "toybox",
         "runuser",
@@ -122,6 +135,10 @@ def unwrap(words: tuple[Word, ...]) -> tuple[Inner, ...]:
         return (Shell(text=rest[0]),) if rest and not rest[0].text.startswith("-") else ()
     if name == "find":
         return _find(rest)
+    if name == "git":
+        return _git(rest)
+    if name in ("test", "[", "printf") and any("[" in word.text and len(word.text) > 1 for word in _behind_v(rest)):
+        return ("it evaluates the subscript of a variable",)
     if name == "command" and rest and re.fullmatch(r"-[pvV]*[vV][pvV]*", rest[0].text):
         return ()
     if name in _OPAQUE:
@@ -220,6 +237,33 @@ def _find(rest: Sequence[Word]) -> tuple[Inner, ...]:
             place = end
         place += 1
     return tuple(found)
+
+
+def _git(rest: Sequence[Word]) -> tuple[Inner, ...]:
+    """Commands of git that run what they are told (git 2.50: rebase, bisect, submodule, filter-branch)."""
+    texts = [word.text for word in rest]
+    if "rebase" in texts:
+        found: list[Inner] = []
+        for number, text in enumerate(texts):
+            if text in ("-x", "--exec"):
+                found.extend(Shell(text=word) for word in rest[number + 1 : number + 2])
+            elif text.startswith("--exec="):
+                found.append(Shell(text=Word(text=text[7:], known=rest[number].known)))
+        return tuple(found)
+    if "bisect" in texts and "run" in texts:
+        behind = tuple(rest[texts.index("run") + 1 :])
+        return (Wrapped(words=behind, transparent=False),) if behind else ()
+    if "submodule" in texts and "foreach" in texts:
+        behind = tuple(word for word in rest[texts.index("foreach") + 1 :] if word.text != "--recursive")
+        return (
+            Shell(text=Word(text=" ".join(word.text for word in behind), known=all(word.known for word in behind))),
+        )
+    return ("`git filter-branch` runs what it is told",) if "filter-branch" in texts else ()
+
+
+def _behind_v(rest: Sequence[Word]) -> Sequence[Word]:
+    place = next((number for number, word in enumerate(rest) if word.text == "-v"), len(rest))
+    return rest[place + 1 : place + 2]
 
 
 def _tails(rest: Sequence[Word]) -> tuple[Wrapped, ...]:
