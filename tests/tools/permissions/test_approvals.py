@@ -272,3 +272,32 @@ def test_hooks_stand_around_a_tool(tmp_path: Path) -> None:
     assert asyncio.run(call("good")) == "done\n[A hook of the user adds: seen]"
     with pytest.raises(ToolFailed, match="never"):
         asyncio.run(call("bad"))
+
+
+@pytest.mark.parametrize("rule", ["read(.env)", "read(**/.env)"])
+def test_a_search_that_passes_over_what_git_ignores_does_not_read_it(tmp_path: Path, rule: str) -> None:
+    project = tmp_path / "p"
+    gate = gate_in(project, None, deny=(rule,), mode="full")
+    (project / ".env").write_text("A=1")
+    searching = ReadPath(path=project)
+
+    async def search(given: JsonObject, name: str = "grep") -> str:
+        definition = Tool(name=name, description="", schema={"type": "object"})
+        tool = AgentTool(definition=definition, run=lambda _: "found")
+        result = gated(Offered(tool=tool, actions=lambda _: (searching,)), gate).run(given)
+        try:
+            return str(await result if isinstance(result, Awaitable) else result)
+        except ToolFailed:
+            return "denied"
+
+    before = asyncio.run(search({"pattern": "A"}))
+    (project / ".gitignore").write_text(".env\n")
+    after = [
+        asyncio.run(search({"pattern": "A"})),
+        asyncio.run(search({"pattern": "A", "glob": ".env"})),
+        asyncio.run(search({}, "ls")),
+        denial(gate, RunCommand(command="grep -r A .", cwd=project)) != "",
+    ]
+
+    assert "denied" == before
+    assert ["found", "denied", "found", True] == after

@@ -1,3 +1,7 @@
+"""Commands taken apart: each program is seen wherever it hides."""
+
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -28,7 +28,7 @@ PATIENCE = 30.0
 LONGEST = 600.0
 """Seconds that it may be given."""
 BLOCKING = 10.0
-"""Seconds at most where everything waits for it: around a compaction, and at the end of a run."""
+"""Seconds at most around a compaction, where everything waits for it."""
 CONTEXT = 8_000
 """Characters that it may add, or object with."""
 TOLD = 100_000
@@ -86,17 +86,18 @@ class Hooks:
         return await self._tell("after_tool", about, tool)
 
     def stop(self, answer: Message) -> str | None:
-        """Whether the model may stop; what still has to be done where it may not. Fits `kernel.agent.Guard`."""
+        """Whether the model may stop; what still has to be done where it may not. Fits `kernel.agent.Guard`: everything
+        waits for it, as long as the hook was given."""
         text = "\n".join(block.text for block in answer.content if isinstance(block, Text))
-        return self._tell_blocking("stop", {"answer": clip(text, TOLD)}).objection or None
+        return self._tell_blocking("stop", {"answer": clip(text, TOLD)}, LONGEST).objection or None
 
     def before_compaction(self, reason: str) -> None:
         """Before the context is folded. It cannot be objected to: without it the conversation ends."""
-        self._tell_blocking("before_compaction", {"reason": reason})
+        self._tell_blocking("before_compaction", {"reason": reason}, BLOCKING)
 
     def after_compaction(self, reason: str) -> None:
         """After it was folded."""
-        self._tell_blocking("after_compaction", {"reason": reason})
+        self._tell_blocking("after_compaction", {"reason": reason}, BLOCKING)
 
     def wants(self, event: Event) -> bool:
         """Whether any hook hears of an event."""
@@ -113,9 +114,9 @@ class Hooks:
                 return Said(objection=said.objection, context="\n".join(contexts))
         return Said(context="\n".join(contexts))
 
-    def _tell_blocking(self, event: Event, about: JsonObject) -> Said:
+    def _tell_blocking(self, event: Event, about: JsonObject, most: float) -> Said:
         for hook in self.by_event.get(event, ()):
-            started = self._started(hook, event, about, min(hook.timeout, BLOCKING))
+            started = self._started(hook, event, about, min(hook.timeout, most))
             said = self._read(hook, run_blocking(started))
             if said.objection:
                 return said

@@ -11,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from perdure.tools.ignore import is_ignored, rules_in
 from perdure.tools.permissions.effects import Effect, Touch, Unclear, Wish
 from perdure.tools.permissions.paths import Ground, touch_of
 from perdure.tools.permissions.rules import Rule, covers_path, place_of
-from perdure.tools.walk import walk
+from perdure.tools.walk import rules_above, walk
 
 MOST = 100_000
 """Entries that are looked at."""
@@ -44,7 +45,7 @@ def _below(folder: Path, rules: Sequence[Rule], ground: Ground, depth: Depth) ->
         place = place_of(rule, ground.root, ground.home)
         if place is None:
             patterns.append(rule)
-        elif place.is_relative_to(folder) and place.exists():
+        elif place.is_relative_to(folder) and place.exists() and (depth == "all" or _is_kept(folder, place)):
             yield touch_of(place, "read", ground)
     if not patterns:
         return
@@ -58,6 +59,18 @@ def _below(folder: Path, rules: Sequence[Rule], ground: Ground, depth: Depth) ->
             found += 1
         if found >= FOUND:
             return
+
+
+def _is_kept(folder: Path, place: Path) -> bool:
+    """Whether a search of the folder that honours what git ignores comes to a place."""
+    rules, parts = rules_above(folder), place.relative_to(folder).parts
+    for number in range(len(parts)):
+        prefix = "/".join(parts[:number])
+        rules = (*rules, *rules_in(folder / prefix, f"{prefix}/" if prefix else ""))
+        path = "/".join(parts[: number + 1])
+        if is_ignored(path, (folder / path).is_dir(), rules):
+            return False
+    return True
 
 
 def _kept(folder: Path) -> Iterable[Path]:
