@@ -185,6 +185,9 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
             planning=lambda: gate.mode == "plan",
             open_todos=lambda: room.todos.open if room.todos is not None else (),
             retold=_skills_again,
+            stop_guards=(gate.hooks.stop,) if gate.hooks.wants("stop") else (),
+            before_compaction=gate.hooks.before_compaction,
+            after_compaction=gate.hooks.after_compaction,
         )
         session = Session.start(spec) if opens.resume is None else Session.resume(spec, opens.resume)
         stack.push_async_callback(session.close)

@@ -78,6 +78,7 @@ def add_import(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _made(
+    # argparse gives the type of a group of subcommands no public name.
     commands: argparse._SubParsersAction[argparse.ArgumentParser],  # pyright: ignore[reportPrivateUsage]
     name: str,
     says: str,

@@ -111,6 +111,12 @@ def failed(call: ToolUse, text: str) -> ToolResult:
     return ToolResult(tool_use_id=call.id, content=text, is_error=True)
 
 
+def raised(call: ToolUse, error: Exception) -> ToolResult:
+    """What a call gets whose tool raised. A class that says `speaks` writes for the model, and needs no name."""
+    text = str(error) if getattr(error, "speaks", False) else f"{type(error).__name__}: {error}"
+    return failed(call, text)
+
+
 def groups_of(calls: Sequence[ToolUse], tools: Mapping[str, AgentTool]) -> list[list[ToolUse]]:
     """The calls in their order: those in a row that may run beside one another are a group, any other is one alone."""
     groups: list[list[ToolUse]] = []

@@ -55,7 +55,7 @@ class MemoryHost:
         return self.kept.perform(need)
 
     async def record(self, messages: Sequence[Message]) -> None:
-        """Nothing to do: the agent holds its transcript."""
+        """The agent holds its transcript."""
 
 
 class Agent:
@@ -71,8 +71,7 @@ class Agent:
         """
         setup = setup or Setup()
         if host is None:
-            host = MemoryHost()
-            setup = setup.with_recall(host.kept)
+            setup = setup.with_recall((host := MemoryHost()).kept)
         self._tools = {tool.definition.name: tool for tool in setup.tools}
         recall = setup.settings.recall_tool if setup.settings.recall_tool in self._tools else None
         self.transcript: Transcript = setup.transcript
@@ -409,11 +408,9 @@ class Agent:
 
 
 async def _run(tool: AgentTool, call: ToolUse) -> ToolResult:
-    arguments = arguments_of(call) or {}
     try:
-        made: Result | Awaitable[Result] = tool.run(arguments)
-        result = await made if isawaitable(made) else made
+        made: Result | Awaitable[Result] = tool.run(arguments_of(call) or {})
+        return ToolResult(tool_use_id=call.id, content=await made if isawaitable(made) else made)
     # A tool is other people's code; what it raises is for the model to read.
     except Exception as error:  # noqa: BLE001
-        return answers.failed(call, f"{type(error).__name__}: {error}")
-    return ToolResult(tool_use_id=call.id, content=result)
+        return answers.raised(call, error)
