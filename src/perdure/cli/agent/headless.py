@@ -45,7 +45,7 @@ class Task:
 async def work(place: Place, task: Task) -> int:
     """Do a task, and give the exit code: 0 where the agent is done, 130 where it was interrupted, 1 otherwise."""
     async with opened(place, Opens(resume=task.resume, model=task.model)) as desk:
-        for caution in place.cautions:
+        for caution in desk.cautions:
             print(f"perdure: {caution}", file=sys.stderr)
         stop = _interrupted_by_signals(desk.session)
         try:

@@ -70,7 +70,7 @@ class Lines:
 async def talk(place: Place, resume: Path | None, model: str | None) -> int:
     """Talk until the user leaves."""
     async with opened(place, Opens(person=Lines(), resume=resume, model=model)) as desk:
-        for caution in place.cautions:
+        for caution in desk.cautions:
             print(f"perdure: {caution}", file=sys.stderr)
         print(f"{desk.chosen.name}, {desk.chosen.because}. /help says what there is.")
         while True:

@@ -69,6 +69,12 @@ class Desk:
     """To be closed with it."""
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a person should know: of settings, approvals and hooks."""
+        told = (*self.place.cautions, *self.gate.cautions)
+        return (*map(str, told), *self.gate.hooks.failures)
+
+    @property
     def mode(self) -> Mode:
         """What is done without a question."""
         return self.gate.mode
@@ -186,6 +192,9 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
             open_todos=lambda: room.todos.open if room.todos is not None else (),
             retold=_skills_again,
             stop_guards=(gate.hooks.stop,) if gate.hooks.wants("stop") else (),
+            before_compaction=gate.hooks.before_compaction if gate.hooks.wants("before_compaction") else None,
+            after_compaction=gate.hooks.after_compaction if gate.hooks.wants("after_compaction") else None,
+            stop_guards=(gate.hooks.stop,) if gate.hooks.wants("stop") else (),
             before_compaction=gate.hooks.before_compaction,
             after_compaction=gate.hooks.after_compaction,
         )
@@ -193,6 +202,7 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
         stack.push_async_callback(session.close)
         desk = Desk(session=session, gate=gate, chosen=chosen, place=place, mcp=servers.all)
         stack.push_async_callback(_close_models, desk)
+        stack.push_async_callback(room.close)
         yield desk
 
 
@@ -207,6 +217,7 @@ class _Room:
     more: Sequence[Offered]
     todos: Todos | None = None
     """The leader's, once it has its tools."""
+    jobs: list[Jobs] = field(default_factory=list[Jobs])
     before: Mode = "ask"
     """The mode that holds when plan mode ends."""
 
@@ -220,7 +231,8 @@ class _Room:
             environment=self.place.environment,
             kept=bench.kept,
         )
-        todos = Todos(bench.transcript())
+        todos, jobs = Todos(bench.transcript()), Jobs(bench.kept)
+        self.jobs.append(jobs)
         self.todos = self.todos or todos
         kit = Kit(
             workspace=workspace,
@@ -229,7 +241,7 @@ class _Room:
             archive=bench.archive,
             todos=todos,
             view=bench.view,
-            jobs=Jobs(bench.kept),
+            jobs=jobs,
             agents=bench.agents,
             planning=Planning(
                 is_on=lambda: self.gate.mode == "plan",
@@ -243,6 +255,11 @@ class _Room:
             printed=self.printed,
         )
         return [gated(offered, self.gate) for offered in standard(kit, self.more)]
+
+    async def close(self) -> None:
+        """End the commands that still run."""
+        for jobs in self.jobs:
+            await jobs.close()
 
     def _plan(self, on: bool) -> None:
         """Plan mode, and back to the mode from before."""

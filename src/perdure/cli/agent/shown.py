@@ -48,10 +48,10 @@ async def show(place: Place, resume: Path | None, model: str | None, first: str 
         theme=place.settled.text("screen.theme") or "auto",
         thinking=place.settled.flag("screen.thinking"),
     )
-    for caution in place.cautions:
-        print(f"perdure: {caution}", file=sys.stderr)
     while True:
         async with opened(place, Opens(person=_Sitting(dialog), resume=resume, model=model)) as desk:
+            for caution in desk.cautions:
+                print(f"perdure: {caution}", file=sys.stderr)
             going = f", {len(desk.session.transcript):,} messages" if resume is not None else ""
             print(f"{desk.chosen.name}, {desk.chosen.because}{going}. /help says what there is.")
             leave = await screen.show(desk, first)
