@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.session.stage import Stage
 
+from perdure.kernel.agent import MessageEnd, TurnStart
 from perdure.session import Session, SessionEvent
 
 
@@ -23,11 +24,11 @@ def tell(line: str) -> None:
 
 def hear(event: SessionEvent) -> None:
     """What the test has to know."""
-    match event.name:
-        case "turn_start":
+    match event:
+        case TurnStart():
             tell("turn")
-        case "message_end":
-            tell(f"said {event.message.id}")
+        case MessageEnd(message=message):
+            tell(f"said {message.id}")
         case _:
             pass
 

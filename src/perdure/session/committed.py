@@ -1,13 +1,23 @@
-"""The entry that says a checkpoint became the baseline.
+"""What edits mean for a session: which commit, for an entry in the log, and which can be taken back.
 
-It knows which edits commit. It must never write: the session does, once for each.
+It knows kinds of edits. It must never write: the session does, once for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perdure.kernel.context import Checkpoint, Commit, Edit, Ledger, NativeCheckpoint
+from perdure.kernel.context import (
+    Attempt,
+    Checkpoint,
+    ClearThinking,
+    Commit,
+    Edit,
+    Ledger,
+    NativeCheckpoint,
+    PrefixChange,
+    Revert,
+)
 from perdure.kernel.messages import Usage
 from perdure.log import Compacted
 
@@ -39,3 +49,11 @@ def committed(edits: Sequence[Edit], ledger: Ledger, tokens: int, narrative: Usa
                 yield Compacted(edit_id=target, reason=edit.reason.why, tokens_before=before, tokens_after=tokens)
             case _:
                 pass
+
+
+def newest_loss(ledger: Ledger) -> str | None:
+    """The id of the newest edit that took something out of the view and can be taken back; None where there is none."""
+    reverted = ledger.in_force.reverted
+    kept = (edit for edit in reversed(ledger) if edit.id not in reverted)
+    passing = ClearThinking | PrefixChange | Revert | Commit | Attempt
+    return next((edit.id for edit in kept if not isinstance(edit, passing)), None)

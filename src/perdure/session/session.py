@@ -14,25 +14,36 @@ from pathlib import Path
 
 from perdure.archive import Archive, Recalled, carry_over, open_archive
 from perdure.guard import guarded
-from perdure.kernel.agent import Agent, AgentEnd, CompactionEnd, Event, MessageEnd, Model, Setup, UsageSeen
+from perdure.kernel.agent import (
+    Agent,
+    AgentEnd,
+    CompactionEnd,
+    CompactionStart,
+    Event,
+    MessageEnd,
+    Model,
+    Setup,
+    UsageSeen,
+)
 from perdure.kernel.agent.answers import open_calls
 from perdure.kernel.context import (
+    Answer,
+    Append,
     Checkpoint,
-    Commit,
+    Done,
     Edit,
     Ladder,
     Ledger,
     NativeCheckpoint,
+    Need,
     Projection,
     Restore,
-    Revert,
     Rewritten,
     drive_async,
     overhead_of,
     render,
 )
 from perdure.kernel.context.checkpoint import serialise
-from perdure.kernel.context.edits import ClearThinking, PrefixChange
 from perdure.kernel.errors import DiskError, RevertRefused, UserError
 from perdure.kernel.messages import JsonObject, Message, Text, Transcript, Usage, weigh, weigh_text
 from perdure.kernel.tokens import tokens_of
@@ -49,9 +60,10 @@ from perdure.log import (
     state_of,
 )
 from perdure.providers import Edge, HttpModel, Ping, keep_warm
+from perdure.session.background import Background, again_behind, as_of_now
 from perdure.session.children import Family, child_of
 from perdure.session.cleaning import clean_end, cleaned
-from perdure.session.committed import committed
+from perdure.session.committed import committed, newest_loss
 from perdure.session.costs import Costs, Tally
 from perdure.session.events import Listener, SessionEvent, SubagentHeard
 from perdure.session.host import SessionHost
@@ -137,6 +149,8 @@ class Session:
         self._cache_key = key if isinstance(key, str) else self.id
         """Routes requests to the provider's cache: a fork goes on where its origin's prefix is warm."""
         pins = state.settings.get("pins")
+        self._ladder = guarded(Ladder(), spec.guard)
+        self._background = Background(self._perform, SUMMARY)
         self._agent = self._new_agent(state.transcript, state.ledger)
         self._agent.engine.pins = tuple(str(pin) for pin in pins) if isinstance(pins, list) else ()
         if state.started is None:
@@ -266,7 +280,7 @@ class Session:
         """
         if self._running:
             raise UserError("an edit is taken back between two runs; interrupt the agent first")
-        wanted = edit_id or next((edit.id for edit in reversed(list(self._takeable()))), None)
+        wanted = edit_id or newest_loss(self._agent.engine.ledger)
         if wanted is None:
             raise RevertRefused("nothing has left the context, so there is nothing to bring back")
         entry = self._agent.engine.revert(self.transcript, wanted, self.spec.clock())
@@ -336,6 +350,7 @@ class Session:
         pins = self.pins
         self._agent = self._new_agent(state.transcript, state.ledger)
         self._agent.engine.pins = pins
+        self._background.forget()
         # What was read since stands in no view any more.
         self.seen.forget([path for path, _, _ in self.seen.recent()])
         self.spec.rewound(self.transcript)
@@ -361,6 +376,7 @@ class Session:
     async def close(self) -> None:
         """Let go of everything; what was said is durable already."""
         await self._notes.close()
+        await self._background.close()
         if self.title and title_is_far(self.log):
             # A list of sessions reads the ends of logs alone.
             with suppress(DiskError):
@@ -406,7 +422,7 @@ class Session:
             summarizer=self.spec.summarizer,
             summary_seconds=SUMMARY,
             tell=self._tell,
-            ladder=guarded(Ladder(), self.spec.guard),
+            ladder=self._ladder,
             transcript=transcript,
             ledger=ledger,
         )
@@ -414,7 +430,26 @@ class Session:
 
     async def _tell(self, view: Sequence[Message], typed: str | None) -> Sequence[str]:
         await self._compact_if_asked()
+        await self._swap_in()
         return await self._teller(view, typed)
+
+    async def _swap_in(self) -> None:
+        """Bring what was prepared in the background into force: durable first, then in memory."""
+        engine, transcript = self._agent.engine, self.transcript
+        prepared = self._background.take(engine, transcript)
+        if prepared is None:
+            return
+        before = engine.usage(transcript).usage.tokens
+        after = await again_behind(prepared, transcript, before, self._host)
+        provisional = not self.spec.settings.commit_on_project
+        checkpoint = as_of_now(prepared, engine.ledger, transcript, after, provisional=provisional)
+        if checkpoint.saved <= self._measure(after):
+            return
+        if isinstance(await self._host.perform(Append(edits=(checkpoint,))), Done):
+            engine.sync(transcript, engine.ledger.append(checkpoint))
+            size = engine.usage(transcript).usage.tokens
+            self._hear(CompactionStart(reason="prepared"))
+            self._hear(CompactionEnd(reason="prepared", kind="full", tokens_before=before, tokens_after=size))
 
     async def _compact_if_asked(self) -> None:
         """Between two calls of the model is where a compaction that was asked for meanwhile belongs."""
@@ -447,6 +482,8 @@ class Session:
             self.costs.paid.append(event)
         if isinstance(event, MessageEnd):
             self._notes.consider(self.transcript)
+            if self.spec.background and event.message.role == "assistant":
+                self._background.consider(self._agent.engine, self._ladder, self.transcript, self.spec.clock())
         if isinstance(event, CompactionEnd) and event.changed and self.spec.after_compaction is not None:
             self.spec.after_compaction(event.reason)
         self._listen(cleaned(event, self.spec.guard))
@@ -530,14 +567,8 @@ class Session:
         """Tokens of messages as the session memory is told of them, where long results are clipped."""
         return tokens_of(weigh_text(serialise(messages)), self.model.profile)
 
-    def _takeable(self) -> Sequence[Edit]:
-        engine = self._agent.engine
-        reverted = engine.ledger.in_force.reverted
-        return [
-            edit
-            for edit in engine.ledger
-            if edit.id not in reverted and not isinstance(edit, ClearThinking | PrefixChange | Revert | Commit)
-        ]
+    async def _perform(self, need: Need) -> Answer:
+        return await self._agent.perform(need)
 
     def _set_pins(self, pins: tuple[str, ...]) -> None:
         self.log.append(SettingsChanged(settings={"pins": [*pins]}), self.spec.clock())
