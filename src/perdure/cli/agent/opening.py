@@ -192,9 +192,6 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
             open_todos=lambda: room.todos.open if room.todos is not None else (),
             retold=_skills_again,
             stop_guards=(gate.hooks.stop,) if gate.hooks.wants("stop") else (),
-            before_compaction=gate.hooks.before_compaction if gate.hooks.wants("before_compaction") else None,
-            after_compaction=gate.hooks.after_compaction if gate.hooks.wants("after_compaction") else None,
-            stop_guards=(gate.hooks.stop,) if gate.hooks.wants("stop") else (),
             before_compaction=gate.hooks.before_compaction,
             after_compaction=gate.hooks.after_compaction,
         )
