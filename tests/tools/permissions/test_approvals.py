@@ -251,6 +251,17 @@ def test_a_tool_runs_only_behind_the_gate(tmp_path: Path) -> None:
     assert len(ran) == 1
 
 
+def test_the_words_of_a_yes_reach_the_model_with_the_result(tmp_path: Path) -> None:
+    tool = AgentTool(definition=Tool(name="t", description="", schema={"type": "object"}), run=lambda _: "done")
+    gate = gate_in(tmp_path / "p", answering([], "once", "only this file"))
+
+    async def call() -> object:
+        result = gated(Offered(tool=tool, actions=lambda _: (WritePath(path=tmp_path / "p/a"),)), gate).run({})
+        return await result if isinstance(result, Awaitable) else result
+
+    assert "done\n[The user, who permitted this, says: only this file]" == asyncio.run(call())
+
+
 def test_hooks_stand_around_a_tool(tmp_path: Path) -> None:
     (tmp_path / "p" / ".git").mkdir(parents=True)
     said = 'echo \'{"context": "seen"}\''

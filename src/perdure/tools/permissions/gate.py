@@ -95,27 +95,29 @@ class Gate:
     stored: set[str] = field(default_factory=set[str])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
-    async def permit(self, tool: str, actions: Sequence[Action], depth: Depth = "all") -> None:
-        """Let a call go, or not. A question waits until the one before it is answered. `depth` is how the tool reads a
-        folder that it is given.
+    async def permit(self, tool: str, actions: Sequence[Action], depth: Depth = "all") -> str:
+        """Let a call go, or not, and give the words of the person who let it go. A question waits until the one before
+        it is answered. `depth` is how the tool reads a folder that it is given.
 
         Raises:
             ToolFailed: it may not be carried out; the text says why, and what can be done.
         """
         todo = [action for action in actions if not isinstance(action, Harmless)]
         if not todo or not self._open(await self._wishes(todo, depth)):
-            return
+            return ""
         async with self.lock:
             # The answer before may have covered it, and the disk may have changed while it waited.
             wishes = await self._wishes(todo, depth)
             pending = self._open(wishes)
-            if pending:
-                choice = await self._asked(tool, pending)
-                if await self._wishes(todo, depth) != wishes:
-                    raise ToolFailed("Not permitted: what it touches changed while the user was asked. Look again.")
-                # A mode that was turned meanwhile may deny it.
-                self._open(wishes)
-                self._keep([wish.name for wish, _verdict in pending], choice)
+            if not pending:
+                return ""
+            answer = await self._asked(tool, pending)
+            if await self._wishes(todo, depth) != wishes:
+                raise ToolFailed("Not permitted: what it touches changed while the user was asked. Look again.")
+            # A mode that was turned meanwhile may deny it.
+            self._open(wishes)
+            self._keep([wish.name for wish, _verdict in pending], answer.choice)
+            return answer.words.strip()
 
     async def _wishes(self, actions: Sequence[Action], depth: Depth) -> tuple[Wish, ...]:
         rules = (*self.rules.deny, *self.rules.ask)
@@ -136,8 +138,8 @@ class Gate:
                 raise ToolFailed(f"Not permitted: {one_line(verdict.why)}. Nothing was done.")
         return [(wish, verdict) for wish, verdict in judged if verdict.decision == "ask"]
 
-    async def _asked(self, tool: str, pending: Sequence[tuple[Wish, Verdict]]) -> Choice:
-        """Ask the person.
+    async def _asked(self, tool: str, pending: Sequence[tuple[Wish, Verdict]]) -> Answer:
+        """Ask the person. An answer that was not offered counts for this once.
 
         Raises:
             ToolFailed: there is none, or the answer is no.
@@ -152,7 +154,7 @@ class Gate:
         words = f" The user says: {answer.words.strip()}" if answer.words.strip() else ""
         if answer.choice == "no":
             raise ToolFailed(f"The user does not permit it ({one_line(why)}). Nothing was done.{words}")
-        return answer.choice if answer.choice in choices else "once"
+        return answer if answer.choice in choices else replace(answer, choice="once")
 
     def _keep(self, names: Sequence[str], choice: Choice) -> None:
         if choice in ("session", "always"):
@@ -215,7 +217,7 @@ def gated(offered: Offered, gate: Gate) -> AgentTool:
         before = await gate.hooks.before(name, given)
         if before.objection:
             raise ToolFailed(f"A hook of the user objects, and nothing was done: {before.objection}")
-        await gate.permit(name, offered.actions(given), _depth(name, given))
+        words = await gate.permit(name, offered.actions(given), _depth(name, given))
         try:
             result = run(given)
             result = await result if isinstance(result, Awaitable) else result
@@ -223,7 +225,7 @@ def gated(offered: Offered, gate: Gate) -> AgentTool:
             after = await gate.hooks.after(name, given, str(error), failed=True)
             raise ToolFailed(str(with_hooks(with_hooks(str(error), before), after))) from error
         after = await gate.hooks.after(name, given, _told(result), failed=False)
-        return with_hooks(with_hooks(result, before), after)
+        return _with_words(with_hooks(with_hooks(result, before), after), words)
 
     return replace(offered.tool, run=permitted)
 
@@ -233,6 +235,13 @@ def _depth(tool: str, given: JsonObject) -> Depth:
     if tool in ("ls", "glob"):
         return "names"
     return "kept" if tool == "grep" and not given.get("glob") else "all"
+
+
+def _with_words(result: Result, words: str) -> Result:
+    said = f"[The user, who permitted this, says: {words}]"
+    if not words:
+        return result
+    return f"{result}\n{said}" if isinstance(result, str) else (*result, Text(text=said))
 
 
 def _told(result: Result) -> str:
