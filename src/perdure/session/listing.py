@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.kernel.context.describe import clip
 from perdure.kernel.errors import InvalidJson
-from perdure.kernel.messages import JsonObject, Message, typed_texts
-from perdure.kernel.messages.persist import message_from_json
+from perdure.kernel.messages import REMINDER_OPENING, JsonObject, decode_json
 from perdure.log import KINDS, Labelled, SessionLog
-from perdure.log.line import Head, head_of, header_of, payload_of
+from perdure.log.line import Head, head_of, payload_of
 from perdure.session.stored import ENDING
 
 HEAD = 160_000
@@ -30,6 +28,9 @@ TAIL = 16_000
 
 _MODEL = re.compile(rb'"model":"((?:[^"\\]|\\.)*)"')
 _MESSAGE = re.compile(rb'^\{"id":\d+,"parent":(?:\d+|null),"kind":"message"')
+_TEXT = re.compile(rb'"text":("(?:[^"\\]|\\.)*")')
+_HEADER = re.compile(rb'\{"format":"perdure-session","version":\d+,.{0,400}?"created":([\d.e+]+)')
+_TYPED, _LABEL = b'"provenance":"user"', b'"kind":"label"'
 _PLACE = re.compile(r"m(\d+)")
 
 
@@ -69,20 +70,20 @@ def list_sessions(folder: Path) -> list[Listed]:
 def listed(path: Path, size: int) -> Listed | None:
     """The row of one log; None where it is none, or cannot be read."""
     try:
-        with path.open("rb", buffering=0) as file:
-            head = file.read(FIRST)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            head = os.pread(file, FIRST, 0)
             typed = _first_typed(head)
             if typed is None and size > FIRST:
-                head += file.read(HEAD - FIRST)
+                head = os.pread(file, HEAD, 0)
                 typed = _first_typed(head)
-            tail = head
-            if size > len(head):
-                file.seek(max(0, size - TAIL))
-                tail = file.read(TAIL)
+            tail = os.pread(file, TAIL, size - TAIL) if size > len(head) else head[-TAIL:]
+        finally:
+            os.close(file)
     except OSError:
         return None
-    header = header_of(head.partition(b"\n")[0])
-    if header is None:
+    created = _HEADER.match(head)
+    if created is None:
         return None
     end = _end_of(tail)
     told = None if end.model else _MODEL.search(head)
@@ -91,8 +92,8 @@ def listed(path: Path, size: int) -> Listed | None:
         id=path.name.removesuffix(ENDING),
         path=path,
         title=end.title or typed or "",
-        created=header.created,
-        last=end.time or header.created,
+        created=float(created[1]),
+        last=end.time or float(created[1]),
         messages=int(place[1]) + 1 if place is not None else end.entries,
         model=told[1].decode(errors="replace") if told is not None else end.model,
         size=size,
@@ -112,22 +113,27 @@ class _End:
 
 
 def _end_of(tail: bytes) -> _End:
-    """Read backwards, decoding only what is needed."""
-    end, named = _End(), False
-    for line in reversed(tail.split(b"\n")):
-        front = head_of(line)
-        if front is None:
-            continue
-        if not end.entries:
-            end.entries, end.time = front.id, front.time
-        if front.kind == "label" and not named:
-            payload = _payload(line, front)
-            if payload.get("entry") is None:
-                end.title, named = str(payload.get("text") or ""), True
-        elif front.kind == "message" and not (end.newest and end.model):
-            payload = _payload(line, front)
-            end.newest = end.newest or str(payload.get("id") or "")
-            end.model = end.model or str(payload.get("model") or "")
+    """Read backwards, as far as there is something to learn, and decoding only what is needed."""
+    end, stop = _End(), len(tail)
+    labelled = tail.rfind(_LABEL)
+    while stop > 0 and not (end.newest and end.model and labelled < 0):
+        start = tail.rfind(b"\n", 0, stop) + 1
+        wanted = not end.entries or start <= labelled or not (end.newest and end.model)
+        front = head_of(tail[start:stop]) if wanted else None
+        if front is not None:
+            if not end.entries:
+                end.entries, end.time = front.id, front.time
+            if front.kind == "label":
+                payload = _payload(tail[start:stop], front)
+                if payload.get("entry") is None:
+                    end.title, labelled = str(payload.get("text") or ""), -1
+                else:
+                    labelled = tail.rfind(_LABEL, 0, start)
+            elif front.kind == "message" and not (end.newest and end.model):
+                payload = _payload(tail[start:stop], front)
+                end.newest = end.newest or str(payload.get("id") or "")
+                end.model = end.model or str(payload.get("model") or "")
+        stop = start - 1
     return end
 
 
@@ -139,18 +145,21 @@ def title_is_far(log: SessionLog) -> bool:
 
 
 def _first_typed(head: bytes) -> str | None:
-    for message in _messages(head.split(b"\n")):
-        for text in typed_texts(message):
-            if text.text.strip():
-                return clip(text.text)
+    """The first words that the user typed; only messages that may hold some are decoded."""
+    at = head.find(_TYPED)
+    while at >= 0:
+        start, stop = head.rfind(b"\n", 0, at) + 1, head.find(b"\n", at)
+        if stop < 0:
+            return None
+        line = head[start:stop]
+        if _MESSAGE.match(line) is not None:
+            for found in _TEXT.finditer(line):
+                # The words alone are decoded: a list shows thousands of sessions.
+                words = decode_json(found[1])
+                if isinstance(words, str) and words.strip() and not words.lstrip().startswith(REMINDER_OPENING):
+                    return clip(words[:400])
+        at = head.find(_TYPED, stop)
     return None
-
-
-def _messages(lines: Iterable[bytes]) -> Iterator[Message]:
-    for line in lines:
-        if _MESSAGE.match(line) is not None and (front := head_of(line)) is not None:
-            with suppress(InvalidJson):
-                yield message_from_json(payload_of(line, front))
 
 
 def _payload(line: bytes, front: Head) -> JsonObject:
