@@ -40,6 +40,10 @@ class Desk(Protocol):
         """Let another model answer; gives its name and why it can be reached."""
         ...
 
+    def rest(self) -> Awaitable[None]:
+        """What is done while nothing happens, such as keeping the provider's cache; cancelled when it goes on."""
+        ...
+
     def servers(self) -> tuple[str, ...]:
         """How each MCP server stands, in a line."""
         ...

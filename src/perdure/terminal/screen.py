@@ -75,6 +75,7 @@ class Screen:
         self._pending: list[str] = []
         self._flushing = False
         self._left: Leave | None = None
+        self._resting: asyncio.Task[None] | None = None
 
     async def show(self, desk: Desk, first: str | None = None) -> Leave:
         """Open the screen until the user leaves. `first` is said at once."""
@@ -92,6 +93,8 @@ class Screen:
                 await self._app.run_async()
             finally:
                 beat.cancel()
+                if self._resting is not None:
+                    self._resting.cancel()
                 desk.session.interrupt()
                 self._dialog.answer("n")
         await self._flush()
@@ -193,6 +196,8 @@ class Screen:
         elif self._desk.session.is_running:
             self._desk.session.queue(typed)
         else:
+            if self._resting is not None:
+                self._resting.cancel()
             self._group.create_task(self._work(typed))
 
     async def _work(self, text: str) -> None:
@@ -206,6 +211,10 @@ class Screen:
         finally:
             self._feed.stop()
             self._app.invalidate()
+        self._resting = self._group.create_task(self._rest())
+
+    async def _rest(self) -> None:
+        await self._desk.rest()
 
     def _heard(self, event: SessionEvent) -> None:
         self._feed.hear(event)

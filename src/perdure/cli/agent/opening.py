@@ -19,7 +19,7 @@ from perdure.cli.agent.choice import Chosen, choose, needs_local
 from perdure.cli.agent.place import Place
 from perdure.guard import SecretGuard
 from perdure.kernel.agent import AgentTool
-from perdure.kernel.messages import JsonObject, Message, Tool, decode_json, encode_json
+from perdure.kernel.messages import JsonObject, Message, Tool, Transcript, decode_json, encode_json
 from perdure.project import Opening
 from perdure.project.settings import Settled
 from perdure.providers import Edge, HttpModel, find_local, window_of
@@ -33,7 +33,7 @@ from perdure.tools.mcp import offered as mcp_tools
 from perdure.tools.permissions import Answer, Gate, Mode, Question, gate_of, gated
 from perdure.tools.plan import Planning, Proposal, Verdict
 from perdure.tools.process import Jobs
-from perdure.tools.todo import Todos
+from perdure.tools.todo import Todos, todos_in
 from perdure.tools.web_fetch import offered as web_fetch
 from perdure.tools.web_fetch import the_web
 from perdure.tools.workspace import Workspace
@@ -65,8 +65,9 @@ class Desk:
     place: Place
     mcp: Servers | None = None
     """The MCP servers, where there are any."""
+    edge: Edge
     models: list[HttpModel] = field(default_factory=list[HttpModel])
-    """To be closed with it."""
+    """The one that answers is the last; closed with the desk."""
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -100,6 +101,11 @@ class Desk:
         standings = self.mcp.standings if self.mcp is not None else ()
         return tuple(f"{one.name}: {one.state}, {one.tools} tools {one.problem}".rstrip() for one in standings)
 
+    async def rest(self) -> None:
+        """Keep the provider's cache while nothing happens, where that is wanted and pays; cancelled when it goes on."""
+        if self.place.settled.flag("context.keep_warm"):
+            await self.session.keep_warm(self.models[-1], self.edge)
+
     async def use_model(self, wanted: str) -> str:
         """Let another model answer; its name, and why it can be reached.
 
@@ -107,7 +113,7 @@ class Desk:
             NoModel: it cannot be reached.
         """
         chosen = await chosen_for(self.place, wanted)
-        model = chosen.connect(effort=self.place.settled.text("effort"))
+        model = chosen.connect(self.edge, self.place.settled.text("effort"))
         self.models.append(model)
         await self.session.use_model(model)
         self.chosen = chosen
@@ -191,13 +197,14 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
             planning=lambda: gate.mode == "plan",
             open_todos=lambda: room.todos.open if room.todos is not None else (),
             retold=_skills_again,
+            rewound=room.rewound,
             stop_guards=(gate.hooks.stop,) if gate.hooks.wants("stop") else (),
             before_compaction=gate.hooks.before_compaction,
             after_compaction=gate.hooks.after_compaction,
         )
         session = Session.start(spec) if opens.resume is None else Session.resume(spec, opens.resume)
         stack.push_async_callback(session.close)
-        desk = Desk(session=session, gate=gate, chosen=chosen, place=place, mcp=servers.all)
+        desk = Desk(session=session, gate=gate, chosen=chosen, place=place, mcp=servers.all, edge=edge, models=[model])
         stack.push_async_callback(_close_models, desk)
         stack.push_async_callback(room.close)
         yield desk
@@ -257,6 +264,11 @@ class _Room:
         """End the commands that still run."""
         for jobs in self.jobs:
             await jobs.close()
+
+    def rewound(self, left: Transcript) -> None:
+        """The list of todos as a conversation has it that went back."""
+        if self.todos is not None:
+            self.todos.now = todos_in(left)
 
     def _plan(self, on: bool) -> None:
         """Plan mode, and back to the mode from before."""
