@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import anthropic
+import openai
 import pytest
 import uvicorn
 
@@ -37,6 +39,25 @@ def running(gateway: Gateway) -> Generator[str]:
         finally:
             server.should_exit = True
             thread.join(10)
+
+
+@pytest.fixture(autouse=True)
+def clients_are_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A client of an SDK that nobody closes keeps its socket until the garbage is collected, in some other test."""
+    made: list[Any] = []
+
+    def noting(begin: Callable[..., None]) -> Callable[..., None]:
+        def begun(client: Any, *args: Any, **kwargs: Any) -> None:
+            begin(client, *args, **kwargs)
+            made.append(client)
+
+        return begun
+
+    for kind in (anthropic.Anthropic, openai.OpenAI):
+        monkeypatch.setattr(kind, "__init__", noting(kind.__init__))
+    yield
+    for client in made:
+        client.close()
 
 
 @pytest.fixture
