@@ -1,5 +1,6 @@
 """Importing is enough to have Perdure, and does nothing else; what can be had is what `__all__` says."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -59,10 +60,25 @@ def test_every_folder_of_the_product_is_a_package() -> None:
 
 
 def test_the_public_names_are_those_that_can_be_had() -> None:
-    submodules = {path.stem for path in Path(perdure.__file__).parent.iterdir()}
-    reachable = {name for name in vars(perdure) if not name.startswith("_")} - submodules
+    had = {name for name in perdure.__all__ if getattr(perdure, name) is not None}
 
-    assert reachable | {"__version__"} == set(perdure.__all__)
+    assert had == set(perdure.__all__) == set(dir(perdure))
+    with pytest.raises(AttributeError, match="module 'perdure' has no attribute 'nothing'"):
+        getattr(perdure, "".join(("noth", "ing")))
+
+
+def test_the_public_names_and_their_types_are_the_same_names() -> None:
+    types = ast.parse(Path(perdure.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    typed = {each.asname or each.name for node in types.body if isinstance(node, ast.ImportFrom) for each in node.names}
+
+    assert typed | {"__version__"} == set(perdure.__all__)
+
+
+def test_importing_the_package_loads_nothing_of_the_kernel() -> None:
+    code = "import perdure, sys; print(*sorted(name for name in sys.modules if name.startswith('perdure.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == ""
 
 
 def test_no_public_name_is_listed_twice() -> None:
