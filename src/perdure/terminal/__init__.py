@@ -1,7 +1,9 @@
-"""The screen: a session in a terminal, with what is in the context, what left it, why, and what it cost."""
+"""The screen: a session in a terminal, with what is in the context, what left it, why, and what it cost.
 
-from perdure.terminal.dialog import Dialog
+`perdure.terminal.screen` draws it and `perdure.terminal.dialog` asks; both load a library that a command without a
+screen does not need.
+"""
+
 from perdure.terminal.port import Desk, Folders, Leave
-from perdure.terminal.screen import Screen
 
-__all__ = ["Desk", "Dialog", "Folders", "Leave", "Screen"]
+__all__ = ["Desk", "Folders", "Leave"]

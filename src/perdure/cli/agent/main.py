@@ -10,11 +10,10 @@ import argparse
 import asyncio
 import os
 import sys
+from importlib import import_module
+from types import ModuleType
 
-from perdure.cli.agent.headless import Task, work
-from perdure.cli.agent.lines import talk
 from perdure.cli.agent.place import Place, place_at
-from perdure.cli.agent.shown import show
 from perdure.kernel.errors import UserError
 from perdure.project.settings import from_flags
 from perdure.session import find_session
@@ -26,13 +25,19 @@ def run(options: argparse.Namespace) -> int:
     path = find_session(place.places.kept / "sessions", options.session) if options.resumes else None
     text = _task(options)
     if text is not None or options.go_on:
-        task = Task(text=text, output=options.output, resume=path, model=options.model, quiet=options.quiet)
-        return asyncio.run(work(place, task))
+        headless = _loaded("headless")
+        task = headless.Task(text=text, output=options.output, resume=path, model=options.model, quiet=options.quiet)
+        return asyncio.run(headless.work(place, task))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UserError('there is no terminal; say what to do with -p: perdure -p "TASK"')
     if options.plain or os.environ.get("TERM", "") in ("", "dumb"):
-        return asyncio.run(talk(place, path, options.model))
-    return asyncio.run(show(place, path, options.model))
+        return asyncio.run(_loaded("lines").talk(place, path, options.model))
+    return asyncio.run(_loaded("shown").show(place, path, options.model))
+
+
+def _loaded(name: str) -> ModuleType:
+    """One of the ways to show a session. A screen loads what one without does not need, and both take their time."""
+    return import_module(f"perdure.cli.agent.{name}")
 
 
 def _place(options: argparse.Namespace) -> Place:

@@ -13,7 +13,8 @@ from pathlib import Path
 from perdure.cli.agent.opening import Opens, opened
 from perdure.cli.agent.place import Place
 from perdure.session.spec import wall_clock
-from perdure.terminal import Dialog, Screen
+from perdure.terminal.dialog import Dialog
+from perdure.terminal.screen import Screen
 from perdure.tools import ask_user
 from perdure.tools.permissions import Answer, Question
 from perdure.tools.plan import Proposal, Verdict
