@@ -67,7 +67,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(DEMO_READY): pyproject.toml | $(VENV)/bin/python
-	$(PIP_INSTALL) --editable '.[testing]'
+	$(PIP_INSTALL) --editable '.[agent,testing]'
 	@touch $@
 
 $(CHECKS_READY): pyproject.toml | $(VENV)/bin/python

@@ -8,8 +8,10 @@ import pytest
 
 from perdure.cli.demo.stage import Played, Stage, play
 from perdure.cli.demo.verdict import Verdict, judge
+from perdure.cli.main import COMMANDS
 from perdure.testing.freight import TASKS
 
+ROOT = Path(__file__).parents[2]
 NAMES = ("alder", "bamboo", "cedar", "elm", "holly")
 
 
@@ -56,3 +58,8 @@ def test_the_agents_own_home_is_used_and_no_other(shown: tuple[Played, Verdict],
 
     assert {one.headers["x-api-key"] for one in played.received} == {"a key of the demo"}
     assert not (tmp_path / ".perdure").exists()
+
+
+def test_make_demo_installs_the_extras_of_the_agent_and_of_the_doubles_which_the_command_also_names() -> None:
+    assert COMMANDS["demo"].extra == "agent,testing"
+    assert "--editable '.[agent,testing]'" in (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -45,7 +45,7 @@ COMMANDS: Mapping[str, Command] = {
     "export": Command("perdure.cli.agent.sessions", "write a session as Markdown, JSON or HTML", "agent", "add_export"),
     "fork": Command("perdure.cli.agent.sessions", "make a session from a part of another", "agent", "add_fork"),
     "import": Command("perdure.cli.agent.sessions", "take over a session of another agent", "agent", "add_import"),
-    "demo": Command("perdure.cli.demo", "see Perdure at work; no key, no network", "testing"),
+    "demo": Command("perdure.cli.demo", "see Perdure at work; no key, no network", "agent,testing"),
     "doctor": Command("perdure.cli.agent.doctor", "whether everything is there, and the next step", "agent"),
     "config": Command("perdure.cli.agent.config", "show and change settings", "agent"),
     "trust": Command("perdure.cli.agent.config", "let a project's settings run programs", "agent", "add_trust"),
