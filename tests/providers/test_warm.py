@@ -99,9 +99,7 @@ def test_a_kept_cache_is_read_by_the_user_who_comes_back_and_a_lost_one_is_not()
         resting = await rested(agent)
         if pinged:
             short = replace(resting, pause=replace(resting.pause, life=300.0))
-            await keep_warm(
-                MODELS["anthropic"][1](edge), short, edge, lambda ping: agent.watch.pinged(ping.warm_until)
-            )
+            await keep_warm(MODELS["anthropic"][1](edge), short, edge, lambda ping: agent.watch.pinged(ping.warm_until))
         # The static prefix is marked for an hour; it too is lost after a day.
         world.now = 1_000.0 + (3_600 + 120)
         await agent.run("Go on.")

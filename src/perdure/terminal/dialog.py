@@ -51,12 +51,13 @@ class Dialog:
     async def permit(self, question: Question) -> Answer:
         """See `Person` of the command line."""
         letters = "  ".join(LETTERS[choice] for choice in question.choices)
-        said = await self._ask(f"{question.shown}\n{letters}")
+        self._put(question.shown)
+        said = await self._ask(letters)
         meant: dict[str, Choice] = {"y": "once", "yes": "once", "s": "session", "a": "always", "n": "no", "no": "no"}
         choice = meant.get(said.lower(), "no")
         if choice not in question.choices:
             choice = "no"
-        self._put(f"  {question.shown.splitlines()[0]} -> {choice}")
+        self._put(f"  -> {LETTERS[choice].partition(' ')[2]}" if choice != "no" else "  -> no")
         return Answer(choice=choice, words="" if said.lower() in meant else said)
 
     async def answer_questions(self, questions: tuple[ask_user.Question, ...]) -> tuple[ask_user.Reply, ...] | None:

@@ -21,7 +21,7 @@ from perdure.tools.plan import Proposal, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class _Sitting:
+class Sitting:
     """The screen's dialog as the `Person` that a session asks."""
 
     dialog: Dialog
@@ -50,7 +50,7 @@ async def show(place: Place, resume: Path | None, model: str | None, first: str 
         thinking=place.settled.flag("screen.thinking"),
     )
     while True:
-        async with opened(place, Opens(person=_Sitting(dialog), resume=resume, model=model)) as desk:
+        async with opened(place, Opens(person=Sitting(dialog), resume=resume, model=model)) as desk:
             for caution in desk.cautions:
                 print(f"perdure: {caution}", file=sys.stderr)
             going = f", {len(desk.session.transcript):,} messages" if resume is not None else ""
