@@ -6,7 +6,9 @@ It knows options and where to print. It must never change a session: the log is 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +17,7 @@ from perdure.kernel.errors import DiskRefused, InvalidJson, UserError
 from perdure.kernel.messages import JsonObject, encode_json
 from perdure.kernel.messages.persist import block_to_json, message_to_json
 from perdure.log import SessionLog, read_log
+from perdure.project import home_of, places_of
 from perdure.tools.recall import hits, lines_of, listing
 
 DESCRIPTION = """\
@@ -24,7 +27,7 @@ id of a message, gives the whole of it as it was; without one, the originals are
 
 EPILOG = """\
 examples:
-  perdure recall session.jsonl
+  perdure recall 20261201-09
   perdure recall session.jsonl h0123456789
   perdure recall session.jsonl h0123456789 --lines 120-180
   perdure recall session.jsonl m17 --pattern 'error*timeout'
@@ -42,7 +45,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("session", metavar="SESSION", type=Path, help="the log of a session (JSONL)")
+    parser.add_argument(
+        "session", metavar="SESSION", type=Path, help="the log of a session (JSONL), or the beginning of its id"
+    )
     parser.add_argument("handle", metavar="HANDLE", nargs="?", default="", help="a handle, or the id of a message")
     parser.add_argument("--lines", metavar="A-B", help="only these lines of it")
     parser.add_argument("--pattern", metavar="TEXT", help="only its lines with this text; * for any characters")
@@ -55,12 +60,26 @@ def run(options: argparse.Namespace) -> int:
     """Print what was asked for, and give the exit code."""
     if options.handle and options.words:
         raise UserError("give a handle or --words, not both")
-    with TemporaryDirectory(prefix="perdure-") as scratch, read_log(options.session) as log:
+    with TemporaryDirectory(prefix="perdure-") as scratch, read_log(_log_of(options.session)) as log:
         for damage in log.damage:
             print(f"perdure: line {damage.line} of the log is damaged: {damage.reason}", file=sys.stderr)
         with _opened(log, Path(scratch)) as archive:
             sys.stdout.buffer.write(_asked(archive, options))
     return 0
+
+
+def _log_of(named: Path) -> Path:
+    """The log that is meant: a file, or the beginning of the id of a session of this project."""
+    if named.exists() or len(named.parts) != 1:
+        return named
+    folder = places_of(Path(), home_of(os.environ)).kept / "sessions"
+    # Square brackets and their like mean themselves in a name.
+    found = sorted(folder.glob(f"{escape(named.name)}*.jsonl"))
+    if len(found) > 1:
+        raise UserError(
+            f"{named.name!r} fits {len(found)} sessions; `perdure sessions` lists them, give more of the id"
+        )
+    return found[0] if found else named
 
 
 def _opened(log: SessionLog, scratch: Path) -> Archive:

@@ -122,7 +122,7 @@ class HttpModel:
                 self._endpoint.url + path, content=body, headers=self._headers(headers)
             )
         except httpx.HTTPError as error:
-            return _unreachable(error)
+            return self._unreachable(error)
         if response.status_code != 200:
             return classify(response.status_code, response.content[:LONGEST_ERROR], _lower(response.headers))
         try:
@@ -151,9 +151,14 @@ class HttpModel:
                         began = True
                         yield event
         except httpx.HTTPError as error:
-            yield Failure(kind="cut", message=_said(error)) if began else _unreachable(error)
+            yield Failure(kind="cut", message=_said(error)) if began else self._unreachable(error)
         except (InvalidJson, InvalidMessage) as error:
             yield Failure(kind="cut", message=f"the stream makes no sense: {error}")
+
+    def _unreachable(self, error: httpx.HTTPError) -> Failure:
+        """With the host, since a person may have named the wrong one; without what else the address may hold."""
+        url = httpx.URL(self._endpoint.url)
+        return Failure(kind="network", message=f"{url.scheme}://{url.netloc.decode('ascii')}: {_said(error)}")
 
     async def _events(self, response: httpx.Response) -> AsyncGenerator[ModelEvent, None]:
         decoder, reader, halves = self.codec.stream(), EventReader(), Halves()
@@ -202,10 +207,6 @@ async def _start_of(response: httpx.Response) -> bytes:
         if len(read) >= LONGEST_ERROR:
             break
     return bytes(read[:LONGEST_ERROR])
-
-
-def _unreachable(error: httpx.HTTPError) -> Failure:
-    return Failure(kind="network", message=_said(error))
 
 
 def _said(error: httpx.HTTPError) -> str:

@@ -71,7 +71,6 @@ def composition_of(session: Session) -> Composed:
         "tools": sum(tokens_of(weigh_tool(tool.definition), profile) for tool in session.tools),
         "system": tokens_of(weigh_blocks(session.system), profile),
     }
-    history = projection.usage.tokens - session.fixed
     kinds: dict[str, float] = defaultdict(float)
     messages: list[tuple[Message, float]] = []
     for message in projection.view.messages:
@@ -80,14 +79,19 @@ def composition_of(session: Session) -> Composed:
             kinds[kind] += tokens
             size += tokens
         messages.append((message, size))
-    whole = sum(kinds.values())
-    scale = max(0, history) / whole if whole else 0.0
-    head = session.fixed / (sum(fixed.values()) or 1)
+    whole, total = sum(kinds.values()), projection.usage.tokens
+    fixed_part = session.fixed
+    if total - fixed_part < whole / 2:
+        # Counts of the provider set the whole right. Where they leave the history less than half of its estimate, that
+        # of tools and system was too high as well: then all parts shrink alike.
+        fixed_part = round(total * session.fixed / ((session.fixed + whole) or 1))
+    scale = (total - fixed_part) / whole if whole else 0.0
+    head = fixed_part / (sum(fixed.values()) or 1)
     shares = [Share(name=kind, tokens=round(tokens * scale)) for kind, tokens in kinds.items()]
     shares += [Share(name=kind, tokens=round(tokens * head)) for kind, tokens in fixed.items() if tokens]
     rows = [Share(name=_words(each), tokens=round(size * scale), message_id=each.id) for each, size in messages]
     return Composed(
-        tokens=projection.usage.tokens,
+        tokens=total,
         kinds=tuple(sorted(shares, key=lambda share: -share.tokens)),
         messages=tuple(sorted(rows, key=lambda share: -share.tokens)),
         pins=session.pins,

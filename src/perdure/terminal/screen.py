@@ -154,8 +154,13 @@ class Screen:
 
         @keys.add("enter", filter=asked)
         def _answer(event: KeyPressEvent) -> None:
-            self._dialog.answer(self._input.text)
+            text = self._input.text
             self._input.reset()
+            if text.startswith("/"):
+                # A command is no answer: the question stays.
+                self._begin(text.strip())
+            else:
+                self._dialog.answer(text)
 
         @keys.add("escape", "enter")
         def _line(event: KeyPressEvent) -> None:

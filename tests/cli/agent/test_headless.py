@@ -12,6 +12,7 @@ import pytest
 
 from perdure.cli import main
 from perdure.kernel.messages import Json, encode_json
+from perdure.providers import Patience
 from perdure.testing.doubles import AnthropicDouble, OpenAIDouble, serve
 from perdure.testing.doubles.script import Call, Say, Turn, replies
 
@@ -137,6 +138,47 @@ def test_any_server_that_speaks_chat_completions_will_do(
     assert (code, out.out, out.err) == (0, "It reads the file.\n", "")
 
 
+def test_openai_behind_a_proxy_gets_the_name_of_the_limit_that_it_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    double = OpenAIDouble(replies([ANSWER]))
+    with serve(double) as url:
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        code = main(["-p", "What?", "--quiet", "--model", "gpt-5"])
+
+    assert (code, capsys.readouterr().out) == (0, "It reads the file.\n")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["base_url=http://127.0.0.1:9/v1", "model=m", "window=9000"], "http://127.0.0.1:9: ConnectError"),
+        (["base_url=http://127.0.0.1:9/v1", "model=m", "window=9000"], "`perdure doctor` shows what can be reached"),
+    ],
+)
+def test_a_server_that_is_not_there_is_named_with_the_next_step(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], settings: list[str], said: str
+) -> None:
+    def never(*_: object) -> None:
+        """No second try."""
+
+    monkeypatch.setattr(Patience, "wait_before", never)
+    code = main(["-p", "What?", "--quiet", *(part for pair in settings for part in ("--set", pair))])
+
+    assert (code, said in capsys.readouterr().err) == (1, True)
+
+
+def test_a_key_that_is_missing_for_a_server_is_told_with_the_setting_that_names_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with serve(OpenAIDouble(replies([ANSWER]))) as url:
+        settings = [f"base_url={url}/v1", "model=gpt-4o", "window=9000"]
+        code = main(["-p", "What?", "--quiet", *(part for pair in settings for part in ("--set", pair))])
+
+    assert (code, "perdure config set key_variable" in capsys.readouterr().err) == (1, True)
+
+
 def test_a_session_that_ends_badly_says_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,12 +223,14 @@ def test_a_fork_shares_the_beginning_and_an_export_holds_all_of_it(
     session = json.loads(capsys.readouterr().out)["session"]
     main(["show", session])
     shown = capsys.readouterr().out
+    main(["recall", session[:13]])
+    recalled = capsys.readouterr().out
     main(["fork", session, "--at", "m1"])
     fork = capsys.readouterr().out.split()[0]
     main(["export", fork, "--form", "json", "--out", str(tmp_path / "out.json")])
 
     assert all(text in shown for text in ("What does it do?", "steel: 12", "It reads the file.", "(m0"))
-    assert fork != session
+    assert (fork != session, recalled) == (True, "[Nothing has left this conversation.]\n")
     assert "steel: 12" not in (tmp_path / "out.json").read_text()
     assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o600
     assert len(anthropic.received) == 2

@@ -64,7 +64,12 @@ class Chosen:
                 self.profile, api_key=self.key, api=ResponsesApi(reasoning=reasoning), url=self.url, edge=edge
             )
         else:
-            api = ChatApi(more={"reasoning_effort": effort}) if effort else None
+            # OpenAI's newer models refuse the older name of the limit, also behind a proxy; others know only that.
+            own = self.profile.known and self.profile.family == "gpt"
+            api = ChatApi(
+                limit="max_completion_tokens" if own else "max_tokens",
+                more={"reasoning_effort": effort} if effort else {},
+            )
             model = chat(self.profile, url=self.url, api_key=self.key, api=api, edge=edge)
         # The endpoint's own name for it goes on the wire; the profile says what is known of it.
         model.name = self.name
@@ -195,14 +200,14 @@ def _declared(chosen: Chosen, settled: Settled) -> Chosen:
 
 
 def _unreachable(wanted: str, local: Sequence[LocalModel]) -> str:
-    dialect = lookup(wanted).dialect
-    provider = wanted.partition("/")[0]
-    provider = provider if provider in KEYS else dialect if dialect in KEYS else ""
+    profile, named = lookup(wanted), wanted.partition("/")[0]
+    provider = named if named in KEYS else profile.dialect if profile.known and profile.dialect in KEYS else ""
     lines = [f"the model {wanted!r} cannot be reached:"]
     if provider:
         lines.append(f"  {KEYS[provider]} is not set; export it, and try again")
     else:
         lines.append("  no provider's key is there for it, and no server on this machine has it")
+        lines.append(f"  a name may say whose it is: {', '.join(f'{one}/NAME' for one in (*KEYS, *SERVERS))}")
     lines += [f"  {model.server}/{model.name} is on this machine" for model in local[:8]]
     lines.append("`perdure doctor` shows what can be reached; without any model there is `perdure demo`")
     return "\n".join(lines)

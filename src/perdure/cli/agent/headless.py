@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from perdure.cli.agent.hints import hint_of
 from perdure.cli.agent.opening import Opens, opened
 from perdure.cli.agent.place import Place
 from perdure.cli.agent.wire import end_to_json, event_to_json
@@ -96,6 +97,8 @@ def _tell(end: AgentEnd, session: Session, task: Task) -> None:
     if end.state != "done":
         why = str(end.error or (end.failure.message if end.failure is not None else ""))
         print(f"perdure: ended as {end.state}{f': {why}' if why else ''}", file=sys.stderr)
+        if hint := hint_of(end):
+            print(f"perdure: {hint}", file=sys.stderr)
         print(f"perdure: go on with: perdure resume {session.id}", file=sys.stderr)
 
 

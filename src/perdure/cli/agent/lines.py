@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from perdure.cli.agent.hints import hint_of
 from perdure.cli.agent.opening import Desk, Opens, opened
 from perdure.cli.agent.place import Place
 from perdure.guard.plain import clip, one_line
@@ -98,7 +99,7 @@ async def _answer(desk: Desk, typed: str) -> None:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
         if end.state != "done":
-            print(f"\n[ended as {end.state}]")
+            print(f"\n[ended as {end.state}] {hint_of(end)}".rstrip())
     except PerdureError as error:
         print(f"perdure: {error}", file=sys.stderr)
 

@@ -175,7 +175,7 @@ def _fork(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    count = 0
+    name = ""
     for recording in read(options.file):
         if not recording.transcript:
             continue
@@ -183,9 +183,9 @@ def _import(options: argparse.Namespace) -> int:
         path = import_transcript(
             _folder(options), recording.transcript[:], title=clip(title, 200), model=None, clock=wall_clock
         )
-        count += 1
-        print(f"{path.name.removesuffix('.jsonl')}  {len(recording.transcript):,} messages  {title}")
-    if not count:
+        name = path.name.removesuffix(".jsonl")
+        print(f"{name}  {len(recording.transcript):,} messages  {title}")
+    if not name:
         raise UserError(f"there is no conversation in {str(options.file)!r}")
-    print("go on with: perdure resume")
+    print(f"go on with: perdure resume {name}")
     return 0
