@@ -98,8 +98,11 @@ def folded(event: CompactionEnd, look: Look) -> str:
     if not event.changed:
         return look.dim("  nothing could be folded")
     words = {"micro": "cleared", "trim": "trimmed", "memory": "folded (session memory)", "full": "folded"}
+    why = event.reason.replace("_", " ")
     done = words.get(event.kind or "", "changed")
-    return look.dim(f"  context {done}: {event.tokens_before:,} to {event.tokens_after:,} tokens, {event.reason}. /why")
+    return look.dim(
+        f"  context {done}: {event.tokens_before:,} to {event.tokens_after:,} tokens, because of: {why}. /why"
+    )
 
 
 def trouble(event: Trouble, look: Look) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,9 @@ from perdure.kernel.messages import Json, encode_json
 from perdure.session import Session, SessionEvent
 
 Output: TypeAlias = Literal["text", "json", "jsonl"]
+
+DONE: Mapping[str, str] = {"micro": "cleared", "trim": "trimmed", "memory": "folded", "full": "folded"}
+"""What was done to the context, in a person's words."""
 
 WIDTH = 100
 """Characters of a line on standard error."""
@@ -80,7 +83,8 @@ def _narrate(event: SessionEvent) -> None:
             given = next((value for value in call.input.values() if isinstance(value, str)), "")
             _aside(f"{call.name} {given}")
         case CompactionEnd(changed=True):
-            _aside(f"context {event.kind}: {event.tokens_before:,} to {event.tokens_after:,} tokens ({event.reason})")
+            done, why = DONE.get(event.kind or "", "changed"), event.reason.replace("_", " ")
+            _aside(f"context {done}: {event.tokens_before:,} to {event.tokens_after:,} tokens, because of: {why}")
         case Trouble(failure=failure, retry_in=retry_in):
             again = f", again in {retry_in:.0f} s" if retry_in is not None else ""
             _aside(f"{failure.kind}: {failure.message}{again}")
