@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cache, engine, entry, log, prefix, replay, tokens, wire
+from bench import cache, engine, entry, log, prefix, replay, start, tokens, wire
 from bench.measure import Figure, Missing, Row
 
 PARTS: dict[str, Callable[[], Iterable[Row]]] = {
@@ -20,6 +20,7 @@ PARTS: dict[str, Callable[[], Iterable[Row]]] = {
     "entry": entry.figures,
     "prefix": prefix.figures,
     "log": log.figures,
+    "start": start.figures,
     "replay": replay.figures,
 }
 
