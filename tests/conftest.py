@@ -11,7 +11,7 @@ How many examples
         @given(transcripts())
         def test_every_view_fits(transcript): ...
 
-    It tries 5,000 cases, 20,000 with PERDURE_EXAMPLES=ci, or as many as PERDURE_CASES says (50 for a quick look).
+    It tries 5,000 cases, 8,000 with PERDURE_EXAMPLES=ci, or as many as PERDURE_CASES says (50 for a quick look).
 
 Failures repeat: Hypothesis prints a blob for `@reproduce_failure` and keeps failing examples in .cache/hypothesis; the
 first lines of a run name the seed of its order, which `--randomly-seed=N` takes.
@@ -28,7 +28,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("PERDURE_EXAMPLES") == "ci"
-CASES = int(os.environ.get("PERDURE_CASES") or (20_000 if IN_CI else 5_000))
+CASES = int(os.environ.get("PERDURE_CASES") or (8_000 if IN_CI else 5_000))
 
 # A slow machine is no failure: time limits belong to pytest-timeout, and speed to bench/.
 EVERY_PROFILE = settings(
