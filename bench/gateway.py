@@ -107,7 +107,9 @@ async def main() -> None:
     runs: dict[str, Run] = {"json.loads": loads, "httpx alone": direct}
     routes = {"pass-through": Route(), "auto": Route(auto=True, window=1_000_000)}
     gateways = {
-        name: Gateway(Config(routes=(route,)), Parts(client=httpx.AsyncClient(transport=httpx.MockTransport(instant))))
+        name: Gateway(
+            Config(open=True, routes=(route,)), Parts(client=httpx.AsyncClient(transport=httpx.MockTransport(instant)))
+        )
         for name, route in routes.items()
     }
     for name, gateway in gateways.items():

@@ -154,7 +154,7 @@ def main() -> int:
             dialect = "responses"
         with serve(double if client == "claude" else WithoutMetadata(double)) as upstream:
             route = Route(base_url=upstream, dialect=dialect, auto=True, window=WINDOW)
-            gateway = Gateway(Config(routes=(route,)))
+            gateway = Gateway(Config(open=True, routes=(route,)))
             with running(gateway) as url:
                 given, environment = command_of(client, program, url, home)
                 done = subprocess.run(

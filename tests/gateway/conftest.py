@@ -69,7 +69,13 @@ def front() -> Iterator[Callable[..., Front]]:
             double: Double, config: dict[str, Any] | None = None, parts: Parts | None = None, **route: Any
         ) -> Front:
             upstream = stack.enter_context(serve(double))
-            made = Config(routes=(Route(base_url=upstream, **route),), **(config or {}))
+            made = Config(
+                **{
+                    "open": not {"key", "keys"} & (config or {}).keys(),
+                    "routes": (Route(base_url=upstream, **route),),
+                    **(config or {}),
+                }
+            )
             gateway = Gateway(made, parts)
             return Front(stack.enter_context(running(gateway)), gateway)
 

@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, Command] = {
     "recall": Command("perdure.cli.recall", "bring back what left a session's context"),
     "gc": Command("perdure.cli.gc", "free what no session needs any more"),
     "serve": Command("perdure.cli.serve", "context management for any client, in front of any model", "gateway"),
+    "keys": Command("perdure.cli.keys", "who may call the gateway, and for what", "gateway"),
     "replay": Command("perdure.cli.replay", "recorded sessions under a policy: what they cost, what would leave"),
     "lab": Command("perdure.cli.lab", "choose a policy and settings on your own sessions"),
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
+from perdure.cli.keys import default_keys
 from perdure.gateway import Config, Gateway, Route, read_config
 from perdure.gateway.config import DIALECTS, NATIVES
 from perdure.kernel.errors import InvalidSetting
@@ -22,13 +23,14 @@ DRAIN = 30
 
 EPILOG = """\
 examples:
-  perdure serve --upstream http://127.0.0.1:8080 --dialect chat --model '*' --window 32768 --auto
+  perdure serve --open --upstream http://127.0.0.1:8080 --dialect chat --window 32768 --auto
       context management for a local server that speaks Chat Completions; point any client that
       speaks Anthropic Messages, OpenAI Responses or Chat Completions at http://127.0.0.1:8790
   perdure serve --config gateway.toml
       routes, keys and limits from a file; docs/gateway.md lists every option
 
-Without --key-env the gateway serves this machine alone. Clients then keep the upstream's key that they have."""
+Callers show a key that `perdure keys add` made. With --open there is none, and the gateway serves this machine
+alone, for development. Where a route has no key of its own, clients keep the upstream's key that they have."""
 
 
 # argparse gives the type of a group of subcommands no public name.
@@ -44,7 +46,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     parser.add_argument("--config", metavar="FILE", type=Path, help="TOML; options below go before what it says")
     parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, help="port to listen on (default: 8790)")
-    parser.add_argument("--key-env", metavar="NAME", help="environment variable with the key that callers have to show")
+    caller = parser.add_mutually_exclusive_group()
+    caller.add_argument(
+        "--keys", metavar="FILE", type=Path, help="keys that callers may show (default: the usual file)"
+    )
+    caller.add_argument("--key-env", metavar="NAME", help="environment variable with one key for all callers")
+    caller.add_argument("--open", action="store_true", help="no key: programs of this machine alone, for development")
+    parser.add_argument("--audit", metavar="FILE", type=Path, help="append who called and when; no contents")
     parser.add_argument("--state", metavar="FILE", type=Path, help="where conversations are kept")
     parser.add_argument("--memory", metavar="DIR", type=Path, help="where memories are kept; turns the tool on")
     route = parser.add_argument_group("one route, in the place of those of a file")
@@ -67,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
     config = configured(options, dict(os.environ))
     gateway = Gateway(config)
     print(f"perdure serve: listening on http://{config.host}:{config.port}")
+    print(f"  {_welcome(config)}")
     for route in config.routes:
         kept = "auto" if route.auto else "on request"
         print(f"  {route.model:<24} -> {route.dialect} at {route.origin}, context kept {kept}")
@@ -95,14 +104,34 @@ def configured(options: argparse.Namespace, environment: dict[str, str]) -> Conf
     elif not options.config:
         raise InvalidSetting("name an upstream with --upstream, or a file with --config")
     state = options.state or config.state or home_of(environment) / "gateway" / "state.sqlite3"
-    config = replace(config, state=state, memory=options.memory or config.memory)
+    config = replace(config, state=state, memory=options.memory or config.memory, audit=options.audit or config.audit)
     if options.host:
         config = replace(config, host=options.host)
     if options.port is not None:
         config = replace(config, port=options.port)
+    return _with_callers(config, options, environment).check()
+
+
+def _with_callers(config: Config, options: argparse.Namespace, environment: dict[str, str]) -> Config:
+    """Who may call, as the options say, else the file; else the keys in the usual place."""
+    if options.open:
+        return replace(config, open=True, key=None, keys=None)
     if options.key_env:
-        config = replace(config, key=_variable(options.key_env, environment))
-    return config.check()
+        return replace(config, key=_variable(options.key_env, environment), keys=None, open=False)
+    if options.keys:
+        return replace(config, keys=options.keys, key=None, open=False)
+    if config.open or config.key is not None or config.keys is not None:
+        return config
+    return replace(config, keys=default_keys(environment))
+
+
+def _welcome(config: Config) -> str:
+    """Who may call."""
+    if config.open:
+        return "open to programs of this machine, without a key"
+    if config.key is not None:
+        return f"one key, for {config.tenant}/{config.user}"
+    return f"keys in {config.keys}; make one with `perdure keys add --tenant NAME --user NAME`"
 
 
 def _route(options: argparse.Namespace, environment: dict[str, str]) -> Route:

@@ -9,29 +9,45 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+import anyio
 import httpx
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from perdure.gateway.audit import Audit, AuditFile, nobody
 from perdure.gateway.call import Action, Call, checked
 from perdure.gateway.callers import Caller, KeyStore, StaticKey
 from perdure.gateway.config import Config
 from perdure.gateway.conversations import Conversations
-from perdure.gateway.door import Arrived, Reply, Watcher, answer, arrive, headers_of, json_reply, send_reply
+from perdure.gateway.door import (
+    Arrived,
+    Reply,
+    Watcher,
+    address_of,
+    answer,
+    arrive,
+    headers_of,
+    json_reply,
+    send_reply,
+)
+from perdure.gateway.doorman import Doorman
+from perdure.gateway.grants import Grant
 from perdure.gateway.keeper import Keeper
+from perdure.gateway.keys import BookKeys
 from perdure.gateway.mcp_endpoint import PATH as MCP_PATH
 from perdure.gateway.mcp_endpoint import McpEndpoint
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.proxy import Proxy
 from perdure.gateway.refusals import error_body
 from perdure.gateway.seal import Seal
+from perdure.gateway.sqlite_keys import SqliteKeys
 from perdure.gateway.sqlite_state import SqliteState
 from perdure.gateway.state import MemoryState, StateStore
 from perdure.gateway.upstream import Upstreams
 from perdure.guard import SecretGuard
-from perdure.kernel.errors import CallRefused, MemoryFault, PerdureError, UserError
+from perdure.kernel.errors import CallRefused, MemoryFault, PerdureError
 from perdure.kernel.messages import Json, JsonObject, decode_object
 from perdure.kernel.models import lookup
 from perdure.kernel.wire import Dialect
@@ -49,6 +65,10 @@ CALLS: dict[str, tuple[Dialect, Action]] = {
 }
 
 
+OPEN = frozenset({"/healthz", "/readyz"})
+"""What is answered without a key, and without a look at anything that belongs to somebody."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What a gateway is made of, where it is not what the configuration says."""
@@ -58,6 +78,50 @@ class Parts:
     memory: MemoryStore | None = None
     client: httpx.AsyncClient | None = None
     clock: Callable[[], float] = wall_clock
+    pause: Callable[[float], Awaitable[None]] = anyio.sleep
+    """Waits for some seconds before a caller without a key is refused."""
+    audit: Audit | None = None
+
+
+@dataclass(slots=True)
+class Visit:
+    """A request from its arrival to its end."""
+
+    id: str
+    began: float
+    scope: Scope
+    headers: Mapping[str, str]
+    caller: Caller | None = None
+    route: str = ""
+    status: int = 0
+    """Of the answer; 0 while there is none."""
+
+    @property
+    def path(self) -> str:
+        """The address that is called."""
+        return str(self.scope["path"])
+
+    @property
+    def dialect(self) -> Dialect:
+        """The protocol in which a refusal is told."""
+        return CALLS.get(self.path, ("anthropic", "create"))[0]
+
+    def entry(self, now: float) -> JsonObject:
+        """What the audit keeps of it."""
+        caller = self.caller
+        known = self.path in CALLS or self.path in OPEN or self.path in ("/", "/metrics", MCP_PATH)
+        return {
+            "time": round(self.began, 3),
+            "request": self.id,
+            "address": address_of(self.scope),
+            "key": caller.key if caller else None,
+            "tenant": caller.principal.tenant if caller else None,
+            "user": caller.principal.user if caller else None,
+            "path": self.path if known else "other",
+            "route": self.route or None,
+            "status": self.status or None,
+            "seconds": round(now - self.began, 3),
+        }
 
 
 class Gateway:
@@ -68,15 +132,19 @@ class Gateway:
 
         Raises:
             InvalidSetting: the configuration cannot be served.
-            StoreUnreachable: the state cannot be opened.
+            StoreUnreachable: the state or the keys cannot be opened.
+            UnreadableFile: the audit's file cannot be written.
         """
         parts = parts or Parts()
         self.config = config.check()
         self.metrics = Metrics()
-        principal = Principal(tenant=config.tenant, user=config.user)
-        self.keys = parts.keys or StaticKey(key=config.key, principal=principal)
-        self.state: StateStore = parts.state or (SqliteState(config.state) if config.state else MemoryState())
+        self._clock = parts.clock
+        self._closing: list[Callable[[], None]] = []
+        self.keys = parts.keys or self._opened_keys()
+        self.state: StateStore = parts.state or self._opened_state()
         self.memory = parts.memory or (FileStore(root=config.memory) if config.memory else None)
+        self._audit = parts.audit or self._opened_audit()
+        self._doorman = Doorman(clock=parts.clock, pause=parts.pause)
         client = parts.client or httpx.AsyncClient(
             timeout=httpx.Timeout(config.answer_seconds, connect=CONNECT),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
@@ -96,11 +164,33 @@ class Gateway:
             guard=guard,
         )
 
+    def _opened_keys(self) -> KeyStore:
+        if self.config.keys is None:
+            principal = Principal(tenant=self.config.tenant, user=self.config.user)
+            return StaticKey(key=self.config.key, principal=principal)
+        book = SqliteKeys(self.config.keys)
+        self._closing.append(book.close)
+        return BookKeys(book=book, clock=self._clock)
+
+    def _opened_state(self) -> StateStore:
+        if self.config.state is None:
+            return MemoryState()
+        state = SqliteState(self.config.state)
+        self._closing.append(state.close)
+        return state
+
+    def _opened_audit(self) -> Audit:
+        if self.config.audit is None:
+            return nobody
+        audit = AuditFile(self.config.audit)
+        self._closing.append(audit.close)
+        return audit
+
     async def close(self) -> None:
-        """Close connections and the state."""
+        """Close connections and stores."""
         await self._upstreams.close()
-        if isinstance(self.state, SqliteState):
-            self.state.close()
+        while self._closing:
+            self._closing.pop()()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request (ASGI)."""
@@ -109,28 +199,12 @@ class Gateway:
             return
         if scope["type"] != "http":
             return
-        dialect = CALLS.get(scope["path"], ("anthropic", "create"))[0]
-        name = secrets.token_hex(12)
-        if scope["path"] == MCP_PATH:
-            await self._mcp(scope, receive, send, name)
-            return
+        visit = Visit(id=secrets.token_hex(12), began=self._clock(), scope=scope, headers=headers_of(scope))
         try:
-            arrived = await arrive(scope, receive, most=self.config.max_body, seconds=self.config.body_seconds)
-        except CallRefused as refused:
-            self.metrics.add("requests", protocol=dialect, status=str(refused.status))
-            await send_reply(_refusal(dialect, refused, name), send)
-            return
-
-        async def handle(arrived: Arrived) -> Reply:
-            reply = await self._handle(arrived, dialect, name)
-            self.metrics.add("requests", protocol=dialect, status=str(reply.status))
-            return reply
-
-        def failed(error: BaseException) -> None:
-            LOG.warning("the answer to request %s broke off: %s at %s", name, type(error).__name__, _place(error))
-
-        watcher = Watcher(left=lambda: self.metrics.add("disconnects"), failed=failed)
-        await answer(arrived, receive, send, handle, watcher)
+            await self._visited(visit, receive, send)
+        finally:
+            self.metrics.add("requests", protocol=visit.dialect, status=str(visit.status))
+            self._audit(visit.entry(self._clock()))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -140,68 +214,85 @@ class Gateway:
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _mcp(self, scope: Scope, receive: Receive, send: Send, name: str) -> None:
-        headers = headers_of(scope)
-        try:
-            caller = await self._admitted(headers)
-            if not await self._endpoint.handle(scope, receive, send, caller):
-                raise CallRefused("the endpoint is not running", status=503)
-        except CallRefused as refused:
-            await send_reply(_refusal("anthropic", refused, name), send)
+    async def _visited(self, visit: Visit, receive: Receive, send: Send) -> None:
+        """Who calls is known before a byte of the body is read."""
 
-    async def _admitted(self, headers: Mapping[str, str]) -> Caller:
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                visit.status = message["status"]
+            await send(message)
+
+        try:
+            if visit.path not in OPEN:
+                visit.caller = await self._admitted(visit)
+            if visit.path == MCP_PATH and visit.caller is not None:
+                await self._mcp(visit, visit.caller, receive, told)
+                return
+            arrived = await arrive(visit.scope, receive, most=self.config.max_body, seconds=self.config.body_seconds)
+        # Without a caller nothing was done yet, and a store that fails lets nobody in.
+        except (CallRefused, MemoryFault) as error:
+            await send_reply(_refusal(visit, error), told)
+            return
+
+        def failed(error: BaseException) -> None:
+            LOG.warning("the answer to request %s broke off: %s at %s", visit.id, type(error).__name__, _place(error))
+
+        async def handle(arrived: Arrived) -> Reply:
+            return await self._handle(visit, arrived)
+
+        watcher = Watcher(left=lambda: self.metrics.add("disconnects"), failed=failed)
+        await answer(arrived, receive, told, handle, watcher)
+
+    async def _mcp(self, visit: Visit, caller: Caller, receive: Receive, send: Send) -> None:
+        if not await self._endpoint.handle(visit.scope, receive, send, caller):
+            raise CallRefused("the endpoint is not running", status=503)
+
+    async def _admitted(self, visit: Visit) -> Caller:
         """Who calls.
 
         Raises:
             CallRefused: nobody who may.
+            StoreUnreachable: nobody knows.
         """
-        if self.config.key is None and not _from_here(headers):
+        if self.config.open and not _from_here(visit.headers):
             raise CallRefused("without a key this gateway serves programs of its own machine alone", status=403)
-        caller = await self.keys.caller(headers)
+        caller = await self.keys.caller(visit.headers)
         if caller is None:
-            raise CallRefused("a valid key is needed", status=401)
+            self.metrics.add("unknown_callers")
+            raise await self._doorman.refuse(address_of(visit.scope))
         return caller
 
-    async def _handle(self, arrived: Arrived, dialect: Dialect, name: str) -> Reply:
+    async def _handle(self, visit: Visit, arrived: Arrived) -> Reply:
         try:
-            return await self._answer(arrived, name)
-        except CallRefused as refused:
-            return _refusal(dialect, refused, name)
-        except MemoryFault as fault:
-            LOG.warning("request %s: %s", name, type(fault).__name__)
-            return _refusal(dialect, CallRefused("the store of this gateway does not answer", status=503), name)
-        except UserError as error:
-            return _refusal(dialect, CallRefused(str(error)), name)
-        except PerdureError as error:
-            return _refusal(dialect, CallRefused(str(error), status=400), name)
+            return await self._answer(visit, arrived)
+        except (PerdureError, MemoryFault) as error:
+            if isinstance(error, MemoryFault):
+                LOG.warning("request %s: %s", visit.id, type(error).__name__)
+            return _refusal(visit, error)
         # Whatever else goes wrong is ours: the client learns that much, and the log which exception it was.
         except Exception as error:  # noqa: BLE001
-            LOG.error("request %s failed: %s at %s", name, type(error).__name__, _place(error))
-            return _refusal(dialect, CallRefused("the gateway failed; the log has the request's id", status=500), name)
+            LOG.error("request %s failed: %s at %s", visit.id, type(error).__name__, _place(error))
+            return _refusal(visit, CallRefused("the gateway failed; the log has the request's id", status=500))
 
-    async def _answer(self, arrived: Arrived, name: str) -> Reply:
+    async def _answer(self, visit: Visit, arrived: Arrived) -> Reply:
         match arrived.method, arrived.path:
             case "GET" | "HEAD", "/healthz" | "/":
                 return json_reply({"status": "ok"})
-            case "GET", "/readyz":
+            case "GET" | "HEAD", "/readyz":
                 ready = await self.state.ready()
                 return json_reply({"state": "ok" if ready else "unreachable"}, status=200 if ready else 503)
-            case _:
-                pass
-        caller = await self._admitted(arrived.headers)
-        match arrived.method, arrived.path:
             case "GET", "/metrics":
                 return Reply(headers={"content-type": "text/plain; version=0.0.4"}, body=self.metrics.text().encode())
             case "GET", path if path == "/v1/models" or path.startswith("/v1/models/"):
-                return self._models(path.removeprefix("/v1/models").strip("/"), arrived)
-            case "POST", path if path in CALLS:
-                return await self._call(arrived, caller, name)
+                return self._models(path.removeprefix("/v1/models").strip("/"), arrived, visit.caller)
+            case "POST", path if path in CALLS and visit.caller is not None:
+                return await self._call(visit, arrived, visit.caller)
             case _, path if path in CALLS:
                 raise CallRefused("this is to be called with POST", status=405)
             case _:
                 raise CallRefused("there is nothing here", status=404)
 
-    async def _call(self, arrived: Arrived, caller: Caller, name: str) -> Reply:
+    async def _call(self, visit: Visit, arrived: Arrived, caller: Caller) -> Reply:
         dialect, action = CALLS[arrived.path]
         if arrived.headers.get("content-encoding", "identity") != "identity":
             raise CallRefused("content-encoding: send the body as it is", status=415)
@@ -209,8 +300,11 @@ class Gateway:
         route = self.config.route_for(str(body["model"]))
         if route is None:
             raise CallRefused("model: no route of this gateway takes it", status=404)
+        if not caller.grant.covers(route.called, str(body["model"])):
+            raise CallRefused("model: this key is not good for it", status=403)
+        visit.route = route.called
         call = Call(
-            id=name,
+            id=visit.id,
             dialect=dialect,
             action=action,
             headers=arrived.headers,
@@ -228,12 +322,13 @@ class Gateway:
             case "compact":
                 return await self._proxy.compact(call)
 
-    def _models(self, wanted: str, arrived: Arrived) -> Reply:
+    def _models(self, wanted: str, arrived: Arrived, caller: Caller | None) -> Reply:
         """The models that routes name without a pattern, in the form that the client's SDK knows."""
         anthropic = "anthropic-version" in arrived.headers
         entries: list[JsonObject] = []
+        grant = caller.grant if caller else Grant()
         for route in self.config.routes:
-            if not set(route.model) & set("*?["):
+            if not set(route.model) & set("*?[") and grant.covers(route.called, route.model):
                 profile = lookup(route.model_for(route.model))
                 window = route.advertised_window or route.window or profile.window.tokens
                 entries.append(_model(route.model, window, profile.window.max_output, anthropic))
@@ -261,11 +356,22 @@ def _model(name: str, window: int | None, output: int | None, anthropic: bool) -
     return {"id": name, "object": "model", "created": 0, "owned_by": "perdure", "context_length": window}
 
 
-def _refusal(dialect: Dialect, refused: CallRefused, name: str) -> Reply:
-    headers = {"request-id": f"req_{name}"}
+def _refusal(visit: Visit, error: Exception) -> Reply:
+    """A failure in the form of the client's protocol, with no more of it than is the client's."""
+    match error:
+        case CallRefused():
+            refused = error
+        case MemoryFault():
+            refused = CallRefused("the store of this gateway does not answer", status=503)
+        case _:
+            refused = CallRefused(str(error))
+    name = f"req_{visit.id}"
+    headers = {"request-id": name}
     if refused.status in (400, 404, 405, 413):
         headers["x-should-retry"] = "false"
-    return json_reply(error_body(dialect, refused, f"req_{name}"), status=refused.status, headers=headers)
+    if refused.retry_after is not None:
+        headers["retry-after"] = str(refused.retry_after)
+    return json_reply(error_body(visit.dialect, refused, name), status=refused.status, headers=headers)
 
 
 def _from_here(headers: Mapping[str, str]) -> bool:

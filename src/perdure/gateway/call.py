@@ -83,7 +83,9 @@ class Call:
     def auto(self) -> bool:
         """Whether the engine works for this request without being asked for anything."""
         wish = self.headers.get(AUTO_HEADER, "").strip().lower()
-        return self.route.auto if wish not in ("on", "off") else wish == "on"
+        granted = self.caller.grant.auto
+        usual = self.route.auto if granted is None else granted
+        return usual if wish not in ("on", "off") else wish == "on"
 
     @property
     def may_hold_blocks(self) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from perdure.gateway.grants import Grant
 from perdure.memory import Principal
 
 OWN_HEADER = "perdure-key"
@@ -25,6 +26,11 @@ class Caller:
     """Whose conversations and memory these are."""
     spent: frozenset[str] = frozenset()
     """Headers that hold the gateway's key, which no upstream may see."""
+    key: str = ""
+    """The id of the key, where there are several."""
+    account: str = ""
+    """What is used is counted under it; empty: it is not counted."""
+    grant: Grant = field(default_factory=Grant)
 
 
 class KeyStore(Protocol):

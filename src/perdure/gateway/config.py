@@ -30,6 +30,8 @@ NATIVES: tuple[Native, ...] = get_args(Native)
 class Route:
     """Where requests for some models go, and what happens to them on the way."""
 
+    name: str = ""
+    """What keys call it that are good for some routes only; empty: the pattern of its models."""
     model: str = "*"
     """A pattern that the model's name has to match, such as `claude-*`."""
     dialect: Dialect = "anthropic"
@@ -58,6 +60,11 @@ class Route:
     """The model that writes summaries, at the same upstream; empty: the one that answers."""
 
     @property
+    def called(self) -> str:
+        """Its name."""
+        return self.name or self.model
+
+    @property
     def origin(self) -> str:
         """The address in front of `/v1`."""
         return self.base_url.rstrip("/").removesuffix("/v1")
@@ -75,8 +82,13 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 8790
     key: str | None = field(default=None, repr=False)
-    """What callers have to show; None: everybody who reaches the port, which has to be this machine alone."""
+    """The one key that callers have to show."""
+    keys: Path | None = None
+    """The SQLite file of keys, each for a tenant and a user of its own."""
+    open: bool = False
+    """Whether programs of this machine may call without a key: for development, and to be asked for."""
     tenant: str = "local"
+    """Whose conversations and memory these are, where there is one key or none."""
     user: str = "local"
     state: Path | None = None
     """The SQLite file of conversations; None: they are kept as long as the process."""
@@ -88,6 +100,8 @@ class Config:
     """Seconds within which a request's body has to have arrived."""
     answer_seconds: float = 600.0
     """Seconds that an upstream may stay silent."""
+    audit: Path | None = None
+    """The file that a line is appended to for each request: who, when, which route, how it ended; no contents."""
     secret: str = field(default="", repr=False)
     """Signs compaction blocks; empty: made anew at each start, so that blocks from before it are refused."""
 
@@ -99,12 +113,18 @@ class Config:
         """The same, if it can be served.
 
         Raises:
-            InvalidSetting: no key for an address that others can reach, or options that exclude one another.
+            InvalidSetting: nobody could call, or everybody, or options exclude one another.
         """
-        if self.key is None and self.host not in ("127.0.0.1", "::1", "localhost"):
+        ways = [self.key is not None, self.keys is not None, self.open]
+        if sum(ways) != 1:
+            raise InvalidSetting(
+                "say who may call, in one way: `keys` (a file that `perdure keys add` writes), `key` (one key for "
+                "all), or `open` (programs of this machine, without a key, for development)"
+            )
+        if self.open and self.host not in ("127.0.0.1", "::1", "localhost"):
             raise InvalidSetting(
                 f"the gateway would listen on {self.host!r} without a key, open to everybody: "
-                f"set `key`, or listen on 127.0.0.1"
+                f"use keys, or listen on 127.0.0.1"
             )
         for route in self.routes:
             if route.memory and self.memory is None:
@@ -150,8 +170,11 @@ _TOP: Mapping[str, type] = {
     "host": str,
     "port": int,
     "key": str,
+    "keys": Path,
+    "open": bool,
     "tenant": str,
     "user": str,
+    "audit": Path,
     "state": Path,
     "memory": Path,
     "max_body": int,
@@ -160,6 +183,7 @@ _TOP: Mapping[str, type] = {
     "secret": str,
 }
 _ROUTE: Mapping[str, type] = {
+    "name": str,
     "model": str,
     "dialect": str,
     "base_url": str,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import anyio
 from starlette.types import Message, Receive, Scope, Send
@@ -129,6 +129,12 @@ async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float) -
         headers=headers,
         body=body,
     )
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request came from: the client's address, or that of the proxy before it."""
+    client: object = scope.get("client")
+    return str(cast("tuple[object, ...]", client)[0]) if isinstance(client, tuple) and client else ""
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

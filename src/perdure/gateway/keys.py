@@ -80,7 +80,9 @@ class KeyBook(Protocol):
         ...
 
 
-def issued(principal: Principal, grant: Grant, name: str, now: float, *, account: str = "") -> tuple[str, KeyRecord]:
+def issued(
+    principal: Principal, grant: Grant, name: str, now: float, *, until: float | None = None, account: str = ""
+) -> tuple[str, KeyRecord]:
     """A new key, and what is kept of it.
 
     Raises:
@@ -96,16 +98,17 @@ def issued(principal: Principal, grant: Grant, name: str, now: float, *, account
         salt=salt,
         digest=digest(secret, salt),
         created=now,
+        until=until,
     )
     return f"{BEGINS}_{key_id}_{secret}", record
 
 
-def rotated(book: KeyBook, record: KeyRecord, now: float, grace: float) -> str:
+def rotated(book: KeyBook, old: KeyRecord, now: float, grace: float) -> tuple[str, KeyRecord]:
     """A key in the place of another, which ends after the grace (seconds). Both count under one account."""
-    key, following = issued(record.principal, record.grant, record.name, now, account=record.account)
-    book.add(following)
-    book.end(record.id, now + grace)
-    return key
+    key, record = issued(old.principal, old.grant, old.name, now, until=old.until, account=old.account)
+    book.add(record)
+    book.end(old.id, now + grace)
+    return key, record
 
 
 def digest(secret: str, salt: bytes) -> bytes:

@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS key (
 );
 """
 
-COLUMNS = "id, account, tenant, user, name, salt, digest, grants, created, until"
+_ALL = "SELECT id, account, tenant, user, name, salt, digest, grants, created, until FROM key"
 
 
 class SqliteKeys:
@@ -58,13 +58,13 @@ class SqliteKeys:
     def find(self, key_id: str) -> KeyRecord | None:
         """See `KeyBook`."""
         with self._using() as db:
-            row = db.execute(f"SELECT {COLUMNS} FROM key WHERE id = ?", (key_id,)).fetchone()
+            row = db.execute(_ALL + " WHERE id = ?", (key_id,)).fetchone()
             return record_of(cast("tuple[object, ...]", row)) if row else None
 
     def records(self) -> list[KeyRecord]:
         """See `KeyBook`."""
         with self._using() as db:
-            rows = db.execute(f"SELECT {COLUMNS} FROM key ORDER BY created, id").fetchall()
+            rows = db.execute(_ALL + " ORDER BY created, id").fetchall()
             return [record_of(row) for row in cast("list[tuple[object, ...]]", rows)]
 
     def add(self, record: KeyRecord) -> None:

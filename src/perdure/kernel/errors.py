@@ -86,11 +86,13 @@ class UserError(PerdureError):
 class CallRefused(UserError):
     """A call of the gateway that is not carried out; the message goes to the client."""
 
-    def __init__(self, message: str, *, status: int = 400, code: str = "") -> None:
+    def __init__(self, message: str, *, status: int = 400, code: str = "", retry_after: int | None = None) -> None:
         self.status = status
         """HTTP status of the answer."""
         self.code = code
         """A documented error code, where there is one."""
+        self.retry_after = retry_after
+        """Seconds after which the call may be made again, where that is known."""
         super().__init__(message)
 
 
