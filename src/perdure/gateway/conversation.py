@@ -44,6 +44,13 @@ TURNS = 20
 """Counts of the provider's that are kept; the engine needs the newest, and calibrates by the others."""
 
 
+class LostRace(CallRefused):
+    """Another replica, or another process, changed the conversation first: what is held of it here is old."""
+
+    def __init__(self) -> None:
+        super().__init__("this conversation is changed from elsewhere at once; try again", status=503, retry_after=1)
+
+
 @dataclass(slots=True)
 class Conversation:
     """See the file's words. One request at a time holds its shelf's lock."""
@@ -94,17 +101,6 @@ class Conversation:
         """Rounds that the client has not seen."""
         return tuple(splice_from_json(item) for item in self.record.splices)
 
-    def hide(self, splice: Splice) -> None:
-        """Remember a round that the client does not see."""
-        others = [item for item in self.record.splices if item.get("at") != splice.at]
-        self.record = replace(self.record, splices=(*others, splice_to_json(splice)))
-
-    def counted(self, messages: int, usage: Usage, now: float) -> None:
-        """The provider counted a request of so many messages."""
-        turn: JsonObject = {"messages": messages, "time": now, "usage": usage_to_json(replace(usage, raw=None))}
-        others = tuple(known for known in self.record.turns if known["messages"] != messages)
-        self.record = replace(self.record, turns=(*others, turn)[-TURNS:])
-
     @property
     def head(self) -> Head:
         """Where it stands."""
@@ -128,6 +124,24 @@ class Conversation:
             time = _time(asked) if asked else (now if place >= newest else None)
             stamped.append(replace(message, time=time, usage=usage))
         return stamped
+
+
+def hiding(record: Record, splice: Splice) -> Record:
+    """A record that remembers a round that the client does not see."""
+    others = [item for item in record.splices if item.get("at") != splice.at]
+    return replace(record, splices=(*others, splice_to_json(splice)))
+
+
+def counting(record: Record, messages: int, usage: Usage, now: float) -> Record:
+    """A record that knows what the provider counted for a request of so many messages."""
+    turn: JsonObject = {"messages": messages, "time": now, "usage": usage_to_json(replace(usage, raw=None))}
+    others = tuple(known for known in record.turns if known["messages"] != messages)
+    return replace(record, turns=(*others, turn)[-TURNS:])
+
+
+def summing(record: Record, more: Mapping[str, float]) -> Record:
+    """A record with these numbers added to its sums."""
+    return replace(record, sums={**record.sums, **{name: record.sums.get(name, 0) + by for name, by in more.items()}})
 
 
 def _time(turn: JsonObject) -> float | None:
@@ -204,20 +218,26 @@ class Ports:
         record = self.conversation.record
         longer = replace(record, edits=(*record.edits, *(edit_to_json(edit) for edit in edits)))
         kept = await committed(self.store, self.conversation, longer, None, self.metrics)
-        return Done() if kept else Refused(reason="the state of this conversation was changed by somebody else")
+        return Done() if kept else Refused(reason="the state store does not answer")
 
 
 async def committed(
     store: StateStore, conversation: Conversation, record: Record, head: Head | None, metrics: Metrics
 ) -> bool:
-    """Keep a record as the next version of the conversation's; False where that failed."""
+    """Keep a record as the next version of the conversation's; False where the store does not answer.
+
+    Raises:
+        LostRace: that version is there already.
+    """
     record = replace(record, version=record.version + 1)
     try:
-        if not await store.commit(conversation.owner, record, head):
-            return False
+        kept = await store.commit(conversation.owner, record, head)
     except StoreUnreachable:
         metrics.add("state_failures")
         return False
+    if not kept:
+        metrics.add("lost_races")
+        raise LostRace
     conversation.record = record
     return True
 

@@ -83,9 +83,11 @@ class Conversations:
             UserError: it adds what no message is.
             CallRefused: what is kept cannot be read.
         """
-        candidates = [one for one in shelf.held if one.extends(wanted.items)]
-        if candidates:
+        while candidates := [one for one in shelf.held if one.extends(wanted.items)]:
             found = max(candidates, key=lambda one: len(one.items))
+            if await self._is_old(found):
+                shelf.held.remove(found)
+                continue
             more = extend(found.hashes[-1], wanted.items[len(found.items) :])
             found.take(wanted.items, more, wanted.now)
             return found
@@ -93,6 +95,14 @@ class Conversations:
         shelf.held.append(found)
         del shelf.held[:-FORKS]
         return found
+
+    async def _is_old(self, held: Conversation) -> bool:
+        """Whether another replica went on with it; while the store does not answer, nobody can say."""
+        try:
+            return await self.store.version(held.owner, held.record.id) != held.record.version
+        except StoreUnreachable:
+            self.metrics.add("state_failures")
+            return False
 
     async def _found(self, wanted: Wanted, hashes: Sequence[bytes]) -> Conversation:
         prefix = prefix_hash(wanted.told)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import httpx
 
 from perdure.gateway.call import Call
+from perdure.gateway.conversation import hiding
 from perdure.gateway.hidden import Splice
 from perdure.gateway.keeper import CANNOT_FIT, Engaged
 from perdure.gateway.own_tools import OwnTools
@@ -160,16 +161,14 @@ class Exchange:
         results_inside: tuple[JsonObject, ...] = ()
         if inside and behind and isinstance(content := behind[0].get("content"), list):
             results_inside = tuple(block for block in content if isinstance(block, dict))
+        splice = Splice(
+            at=engaged.items,
+            shown=tuple(codec.encode_messages([replace(shown, usage=None)])),
+            actual=tuple(codec.encode_messages(actual)),
+            results=results_inside,
+        )
         async with engaged.shelf.lock:
-            engaged.conversation.hide(
-                Splice(
-                    at=engaged.items,
-                    shown=tuple(codec.encode_messages([replace(shown, usage=None)])),
-                    actual=tuple(codec.encode_messages(actual)),
-                    results=results_inside,
-                )
-            )
-            await engaged.save()
+            await engaged.amend(lambda record: hiding(record, splice))
 
 
 async def refusal_of(response: httpx.Response) -> Denied:

@@ -6,14 +6,17 @@ specific to a client: whoever asks for edits and whoever asks for nothing get th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from perdure.gateway.call import ITEMS, Call
-from perdure.gateway.conversation import Conversation, Ports, committed
+from perdure.gateway.conversation import Conversation, LostRace, Ports, committed, counting, summing
 from perdure.gateway.conversations import Conversations, Shelf, Wanted
 from perdure.gateway.identity import normal, prefix_hash, prefix_of, seed_of
 from perdure.gateway.metrics import Metrics
+from perdure.gateway.state import Record, StoreUnreachable
+from perdure.kernel.cache import bill_of
 from perdure.kernel.context import (
     ClearThinking,
     ClearToolResult,
@@ -30,6 +33,11 @@ from perdure.kernel.context import (
 )
 from perdure.kernel.errors import CallRefused, Infeasible
 from perdure.kernel.messages import Json, JsonObject, Mark, Message, Request, Tool, Transcript, Usage
+
+T = TypeVar("T")
+
+RACES = 5
+"""Times that a conversation is read again because another replica changed it first."""
 
 CANNOT_FIT = "request_cannot_fit"
 """The code of a request that no edit can make small enough. Its words must match no client's pattern for an overflow:
@@ -65,6 +73,7 @@ class Engaged:
     task: Task
     keeper: Keeper
     shelf: Shelf
+    wanted: Wanted
     conversation: Conversation
     fixed: Request
     """Everything but the messages."""
@@ -112,10 +121,28 @@ class Engaged:
             CallRefused: it cannot fit.
         """
         async with self.shelf.lock:
-            await self.decide()
+            await self.settled(self.decide)
+
+    async def settled(self, plan: Callable[[], Awaitable[T]]) -> T:
+        """Carry out a plan; where another replica was faster, again with what that one kept. Needs the shelf's lock.
+
+        Raises:
+            LostRace: others are faster each time.
+        """
+        for _ in range(RACES):
+            try:
+                return await plan()
+            except LostRace:
+                self.let_go()
+                self.conversation = await self.keeper.conversations.open(self.shelf, self.wanted)
+        return await plan()
+
+    def let_go(self) -> None:
+        """Hold no longer what is old."""
+        self.shelf.held[:] = [one for one in self.shelf.held if one is not self.conversation]
 
     async def decide(self) -> None:
-        """The same, for who holds the shelf's lock already."""
+        """The same, once, for who holds the shelf's lock already."""
         engine, now = self.conversation.engine, self.keeper.clock()
         ports = self.ports()
         try:
@@ -128,30 +155,67 @@ class Engaged:
 
     async def recover(self, error: str) -> bool:
         """Make the request smaller, after the upstream called it too long. False where nothing is left to leave out."""
-        async with self.shelf.lock:
+
+        async def recover() -> bool:
             entry = self.conversation.engine.recover_overflow(self.transcript, error, self.keeper.clock())
             try:
                 self.projection = await drive_async(entry, self.ports())
             except Infeasible:
                 return False
-        return self.projection.changed
+            return self.projection.changed
+
+        async with self.shelf.lock:
+            return await self.settled(recover)
 
     async def answered(self, usage: Usage | None) -> None:
         """Keep what the provider counted for the request."""
         if usage is None or not usage.prompt_tokens:
             return
-        async with self.shelf.lock:
-            conversation = self.conversation
-            if not self.extra:
-                conversation.counted(len(conversation.transcript), usage, self.keeper.clock())
-            await self.save()
         self.keeper.metrics.add("input_tokens", usage.prompt_tokens)
         self.keeper.metrics.add("cache_read_tokens", usage.cache_read_tokens)
+        now, messages = self.keeper.clock(), len(self.conversation.transcript)
+        sums = self._sums(usage)
 
-    async def save(self) -> None:
-        """Keep the conversation's record. Needs the shelf's lock."""
-        conversation = self.conversation
-        await committed(self.keeper.conversations.store, conversation, conversation.record, None, self.keeper.metrics)
+        def counted(record: Record) -> Record:
+            record = summing(record, sums)
+            return record if self.extra else counting(record, messages, usage, now)
+
+        async with self.shelf.lock:
+            await self.amend(counted)
+
+    async def amend(self, change: Callable[[Record], Record]) -> None:
+        """Change what is kept of the conversation; where another replica was faster, what that one kept. Needs the
+        shelf's lock."""
+        conversation, keeper = self.conversation, self.keeper
+        for _ in range(RACES):
+            conversation.record = change(conversation.record)
+            try:
+                await committed(keeper.conversations.store, conversation, conversation.record, None, keeper.metrics)
+                return
+            except LostRace:
+                self.let_go()
+            try:
+                kept = await keeper.conversations.store.load(conversation.owner, conversation.record.id)
+            except StoreUnreachable:
+                keeper.metrics.add("state_failures")
+                return
+            if kept is None:
+                return
+            conversation.record = kept
+
+    def _sums(self, usage: Usage) -> Mapping[str, float]:
+        """What an answer adds to the sums of its conversation."""
+        profile = self.call.profile
+        saved = sum(getattr(edit, "saved", 0) for edit in self.conversation.engine.ledger)
+        return {
+            "requests": 1,
+            "prompt_tokens": usage.prompt_tokens,
+            "cache_read_tokens": usage.cache_read_tokens,
+            "output_tokens": usage.output_tokens,
+            "usd": bill_of(usage, profile).usd or 0.0,
+            "saved_tokens": saved,
+            "saved_usd": bill_of(Usage(cache_read_tokens=saved), profile).usd or 0.0,
+        }
 
     def applied(self) -> list[Json]:
         """What the edits in force took out, in the provider's words."""
@@ -226,23 +290,38 @@ class Keeper:
         )
         shelf = self.conversations.shelf(wanted)
         async with shelf.lock:
-            conversation = await self.conversations.open(shelf, wanted)
             engaged = Engaged(
                 call=call,
                 task=task,
                 keeper=self,
                 shelf=shelf,
-                conversation=conversation,
+                wanted=wanted,
+                conversation=await self.conversations.open(shelf, wanted),
                 fixed=fixed,
                 marks=marks,
                 items=len(plain),
             )
-            await self._prefix(engaged, wanted)
-            await engaged.decide()
-            if keep:
-                record = replace(conversation.record, items=len(plain))
-                await committed(self.conversations.store, conversation, record, conversation.head, self.metrics)
+
+            async def decided() -> None:
+                await self._prefix(engaged, wanted)
+                await engaged.decide()
+                if keep:
+                    await self._keep(engaged)
+
+            await engaged.settled(decided)
         return engaged
+
+    async def _keep(self, engaged: Engaged) -> None:
+        """Write down where the conversation stands."""
+        conversation, profile = engaged.conversation, engaged.call.profile
+        record = replace(
+            conversation.record,
+            items=engaged.items,
+            model=engaged.call.model,
+            window=profile.window.tokens,
+            seen=engaged.wanted.now,
+        )
+        await committed(self.conversations.store, conversation, record, conversation.head, self.metrics)
 
     async def _prefix(self, engaged: Engaged, wanted: Wanted) -> None:
         """Tools or system changed since the last request: sizes follow."""

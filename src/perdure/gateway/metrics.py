@@ -19,6 +19,7 @@ _HELP = {
     "perdure_own_tool_calls_total": "Calls of memory and recall carried out here.",
     "perdure_disconnects_total": "Clients that left before their answer was whole.",
     "perdure_state_failures_total": "Times that the state store did not answer.",
+    "perdure_lost_races_total": "Conversations that another replica changed first, and that were then read again.",
     "perdure_input_tokens_total": "Input tokens that upstreams counted.",
     "perdure_cache_read_tokens_total": "The part of them read from prompt caches.",
     "perdure_saved_tokens_total": "Tokens that edits took out of requests.",

@@ -15,9 +15,9 @@ from typing import TypeVar, cast
 
 import anyio.to_thread
 
-from perdure.gateway.state import Found, Head, Record, found_of, holds
+from perdure.gateway.state import Found, Head, Record, body_of, found_of, holds, record_from, whole
 from perdure.kernel.errors import StoreUnreachable, UserError
-from perdure.kernel.messages import Json, JsonObject, decode_object, encode_json
+from perdure.kernel.messages import JsonObject, decode_object, encode_json
 from perdure.memory import Principal
 
 T = TypeVar("T")
@@ -49,6 +49,12 @@ _FIND = """
 SELECT hash, prefix, conversation, items, messages FROM head WHERE tenant = ? AND user = ? AND hash IN (?)
 ORDER BY items DESC, prefix = ? DESC, rowid DESC LIMIT 1
 """
+
+_SIZES = (
+    "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM conversation WHERE tenant = ? AND user = ?",
+    "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM edit WHERE tenant = ? AND user = ?",
+    "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM original WHERE tenant = ? AND user = ?",
+)
 
 
 class SqliteState:
@@ -84,6 +90,22 @@ class SqliteState:
     async def load(self, owner: Principal, conversation: str) -> Record | None:
         """See `StateStore`."""
         return await self._run(lambda: self._load(owner, conversation))
+
+    async def version(self, owner: Principal, conversation: str) -> int:
+        """See `StateStore`."""
+        statement = "SELECT version FROM conversation WHERE tenant = ? AND user = ? AND id = ?"
+        row = await self._run(lambda: self._row(statement, (owner.tenant, owner.user, conversation)))
+        return whole(row[0]) if row else 0
+
+    async def newest(self, owner: Principal, most: int) -> list[Record]:
+        """See `StateStore`."""
+        return await self._run(lambda: self._newest(owner, most))
+
+    async def size(self, owner: Principal) -> int:
+        """See `StateStore`."""
+        key = (owner.tenant, owner.user)
+        rows = await self._run(lambda: [self._row(statement, key) for statement in _SIZES])
+        return sum(whole(row[0]) for row in rows if row)
 
     async def commit(self, owner: Principal, record: Record, head: Head | None) -> bool:
         """See `StateStore`."""
@@ -150,45 +172,40 @@ class SqliteState:
                     hash=str(row[0]),
                     prefix=str(row[1]),
                     conversation=str(row[2]),
-                    items=_int(row[3]),
-                    messages=_int(row[4]),
+                    items=whole(row[3]),
+                    messages=whole(row[4]),
                 )
         return None
+
+    def _newest(self, owner: Principal, most: int) -> list[Record]:
+        statement = (
+            "SELECT id FROM conversation WHERE tenant = ? AND user = ? "
+            "ORDER BY json_extract(body, '$.seen') DESC LIMIT ?"
+        )
+        names = [str(row[0]) for row in self._rows(statement, (owner.tenant, owner.user, most))]
+        return [record for record in (self._load(owner, name) for name in names) if record is not None]
 
     def _load(self, owner: Principal, conversation: str) -> Record | None:
         key = (owner.tenant, owner.user, conversation)
         row = self._row("SELECT version, body FROM conversation WHERE tenant = ? AND user = ? AND id = ?", key)
         if row is None:
             return None
-        body = decode_object(str(row[1]))
         edits = self._rows("SELECT body FROM edit WHERE tenant = ? AND user = ? AND conversation = ? ORDER BY seq", key)
-        return Record(
-            id=conversation,
-            family=str(body["family"]),
-            version=_int(row[0]),
-            items=_int(body["items"]),
-            edits=tuple(decode_object(str(edit[0])) for edit in edits),
-            turns=_objects(body["turns"]),
-            splices=_objects(body["splices"]),
-        )
+        told = [decode_object(str(edit[0])) for edit in edits]
+        return record_from(conversation, whole(row[0]), decode_object(str(row[1])), told)
 
     def _commit(self, owner: Principal, record: Record, head: Head | None) -> bool:
         key = (owner.tenant, owner.user, record.id)
         with self._writing():
             row = self._row("SELECT version FROM conversation WHERE tenant = ? AND user = ? AND id = ?", key)
-            if (_int(row[0]) if row else 0) != record.version - 1:
+            if (whole(row[0]) if row else 0) != record.version - 1:
                 return False
-            body: JsonObject = {
-                "family": record.family,
-                "items": record.items,
-                "turns": [*record.turns],
-                "splices": [*record.splices],
-            }
             self._db.execute(
-                "INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?)", (*key, record.version, _text(body))
+                "INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?)",
+                (*key, record.version, _text(body_of(record))),
             )
             kept = self._row("SELECT COUNT(*) FROM edit WHERE tenant = ? AND user = ? AND conversation = ?", key)
-            known = _int(kept[0]) if kept else 0
+            known = whole(kept[0]) if kept else 0
             fresh = [(*key, known + place, _text(edit)) for place, edit in enumerate(record.edits[known:])]
             self._db.executemany("INSERT INTO edit VALUES (?, ?, ?, ?, ?)", fresh)
             if head is not None:
@@ -212,11 +229,3 @@ class SqliteState:
 
 def _text(body: JsonObject) -> str:
     return encode_json(body).decode()
-
-
-def _int(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _objects(value: Json) -> tuple[JsonObject, ...]:
-    return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Protocol
 
 from perdure.kernel.errors import StoreUnreachable
-from perdure.kernel.messages import JsonObject
+from perdure.kernel.messages import Json, JsonObject, encode_json
 from perdure.memory import Principal
 
 __all__ = ["Found", "Head", "MemoryState", "Record", "StateStore", "StoreUnreachable"]
@@ -50,6 +50,17 @@ class Record:
     """What the provider counted, newest last: `messages` (of the request), `time` and `usage`."""
     splices: tuple[JsonObject, ...] = ()
     """Rounds that the client has not seen: `at`, the `shown` items and the `actual` ones."""
+    model: str = ""
+    window: int | None = None
+    """Tokens of its window, where that is known."""
+    seen: float = 0.0
+    """When its newest request came."""
+    sums: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What its answers came to: see `SUMS`."""
+
+
+SUMS = ("requests", "prompt_tokens", "cache_read_tokens", "output_tokens", "usd", "saved_tokens", "saved_usd")
+"""What is summed up for a conversation; `saved` is what edits kept out of its requests, at the price of cache reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +81,18 @@ class StateStore(Protocol):
 
     async def load(self, owner: Principal, conversation: str) -> Record | None:
         """A conversation as it was last committed."""
+        ...
+
+    async def version(self, owner: Principal, conversation: str) -> int:
+        """The version of a conversation; 0 where there is none."""
+        ...
+
+    async def newest(self, owner: Principal, most: int) -> list[Record]:
+        """Conversations, the one that was seen last first."""
+        ...
+
+    async def size(self, owner: Principal) -> int:
+        """Bytes that are kept for an owner."""
         ...
 
     async def commit(self, owner: Principal, record: Record, head: Head | None) -> bool:
@@ -115,6 +138,22 @@ class MemoryState:
         """See `StateStore`."""
         return self.records.get((owner, conversation))
 
+    async def version(self, owner: Principal, conversation: str) -> int:
+        """See `StateStore`."""
+        known = self.records.get((owner, conversation))
+        return known.version if known else 0
+
+    async def newest(self, owner: Principal, most: int) -> list[Record]:
+        """See `StateStore`."""
+        mine = [record for (whose, _), record in self.records.items() if whose == owner]
+        return sorted(mine, key=lambda record: record.seen, reverse=True)[:most]
+
+    async def size(self, owner: Principal) -> int:
+        """See `StateStore`."""
+        records = [record for (whose, _), record in self.records.items() if whose == owner]
+        told = [len(encode_json(part)) for record in records for part in (*record.edits, body_of(record))]
+        return sum(told) + sum(len(encode_json(original)) for _, original in self._kept_of(owner, ""))
+
     async def commit(self, owner: Principal, record: Record, head: Head | None) -> bool:
         """See `StateStore`."""
         with self.lock:
@@ -150,6 +189,51 @@ class MemoryState:
     def _kept_of(self, owner: Principal, family: str) -> list[tuple[str, JsonObject]]:
         shelves = [kept for (whose, name), kept in self.kept.items() if whose == owner and family in ("", name)]
         return [item for kept in shelves for item in kept.items()]
+
+
+def body_of(record: Record) -> JsonObject:
+    """A record as databases keep it, but for its edits, its id and its version."""
+    return {
+        "family": record.family,
+        "items": record.items,
+        "turns": [*record.turns],
+        "splices": [*record.splices],
+        "model": record.model,
+        "window": record.window,
+        "seen": record.seen,
+        "sums": {**record.sums},
+    }
+
+
+def record_from(conversation: str, version: int, body: JsonObject, edits: Sequence[JsonObject]) -> Record:
+    """The record whose body this is. What an older version did not write yet is as it was before."""
+    window, seen, sums = body.get("window"), body.get("seen"), body.get("sums")
+    return Record(
+        id=conversation,
+        family=str(body["family"]),
+        version=version,
+        items=whole(body["items"]),
+        edits=tuple(edits),
+        turns=_objects(body["turns"]),
+        splices=_objects(body["splices"]),
+        model=str(body.get("model", "")),
+        window=window if isinstance(window, int) else None,
+        seen=float(seen) if isinstance(seen, int | float) else 0.0,
+        sums={
+            name: value
+            for name, value in (sums if isinstance(sums, dict) else {}).items()
+            if isinstance(value, int | float)
+        },
+    )
+
+
+def whole(value: object) -> int:
+    """A whole number; 0 for what is none."""
+    return value if isinstance(value, int) else 0
+
+
+def _objects(value: Json) -> tuple[JsonObject, ...]:
+    return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
 
 
 def found_of(handle: str, original: JsonObject) -> Found:
