@@ -13,12 +13,10 @@ from perdure.gateway.keys import KeyRecord
 from perdure.gateway.postgres_pool import Connection, Pool
 from perdure.gateway.sqlite_keys import record_of, row_of
 
-_COLUMNS: LiteralString = "id, account, tenant, owner, name, salt, digest, grants, created, until"
-
 
 @dataclass(frozen=True, slots=True)
 class PostgresKeys:
-    """See `KeyBook`."""
+    """See `KeyBook`. Columns stand as in the table of SQLite."""
 
     pool: Pool
 
@@ -26,7 +24,7 @@ class PostgresKeys:
         """See `KeyBook`."""
         if "\0" in key_id:
             return None
-        statement: LiteralString = "select " + _COLUMNS + " from perdure.gateway_key_of(%s)"
+        statement: LiteralString = "select * from perdure.gateway_key_of(%s)"
 
         def work(connection: Connection) -> KeyRecord | None:
             row = connection.execute(statement, (key_id,)).fetchone()
@@ -36,14 +34,13 @@ class PostgresKeys:
 
     def records(self) -> list[KeyRecord]:
         """See `KeyBook`."""
-        statement: LiteralString = "select " + _COLUMNS + " from perdure.gateway_key order by created, id"
+        statement: LiteralString = "select * from perdure.gateway_key order by created, id"
         return self.pool.now(None, lambda connection: [record_of(row) for row in connection.execute(statement)])
 
     def add(self, record: KeyRecord) -> None:
         """See `KeyBook`."""
         statement: LiteralString = (
-            "insert into perdure.gateway_key (" + _COLUMNS + ") values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
-            "on conflict do nothing"
+            "insert into perdure.gateway_key values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) on conflict do nothing"
         )
         self.pool.now(None, lambda connection: connection.execute(statement, row_of(record)) and None)
 

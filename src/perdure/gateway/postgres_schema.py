@@ -28,30 +28,42 @@ OWNED: tuple[LiteralString, ...] = (
 
 _TABLES: LiteralString = """
     create table perdure.gateway_conversation (
-        tenant text not null, owner text not null, id text not null, version bigint not null, writer text not null,
+        tenant text not null default current_setting('perdure.tenant'),
+        owner text not null default current_setting('perdure.owner'),
+        id text not null, version bigint not null, writer text not null,
         seen double precision not null, body text not null, primary key (tenant, owner, id)
     );
     create index on perdure.gateway_conversation (tenant, owner, seen desc);
     create table perdure.gateway_edit (
-        tenant text not null, owner text not null, conversation text not null, seq int not null, body text not null,
+        tenant text not null default current_setting('perdure.tenant'),
+        owner text not null default current_setting('perdure.owner'),
+        conversation text not null, seq int not null, body text not null,
         primary key (tenant, owner, conversation, seq)
     );
     create table perdure.gateway_head (
-        tenant text not null, owner text not null, hash text not null, conversation text not null,
+        tenant text not null default current_setting('perdure.tenant'),
+        owner text not null default current_setting('perdure.owner'),
+        hash text not null, conversation text not null,
         prefix text not null, items int not null, messages int not null, number bigserial,
         primary key (tenant, owner, hash, conversation)
     );
     create table perdure.gateway_original (
-        tenant text not null, owner text not null, family text not null, handle text not null,
+        tenant text not null default current_setting('perdure.tenant'),
+        owner text not null default current_setting('perdure.owner'),
+        family text not null, handle text not null,
         number bigserial, body text not null, primary key (tenant, owner, family, handle)
     );
     create table perdure.gateway_spent (
-        tenant text not null, owner text not null, account text not null, period text not null,
+        tenant text not null default current_setting('perdure.tenant'),
+        owner text not null default current_setting('perdure.owner'),
+        account text not null, period text not null,
         start bigint not null, requests bigint not null, tokens bigint not null, usd double precision not null,
         primary key (tenant, owner, account, period, start)
     );
     create table perdure.gateway_running (
-        tenant text not null, owner text not null, account text not null, replica text not null,
+        tenant text not null default current_setting('perdure.tenant'),
+        owner text not null default current_setting('perdure.owner'),
+        account text not null, replica text not null,
         calls int not null, seen double precision not null, primary key (tenant, owner, account, replica)
     );
     create table perdure.gateway_key (

@@ -1,7 +1,7 @@
 """Conversations on a PostgreSQL server, for many replicas: any of them goes on with any conversation.
 
-It knows rows and versions. It must never trust its own SQL to keep principals apart: the server does, by the policies in
-`postgres_schema`. A commit names the version that it follows; of two, the server takes one.
+It knows rows and versions. It must never trust its own SQL to keep principals apart: the server does, by the policies
+in `postgres_schema`, and takes from the claim whose a new row is. A commit names the version that it follows; of two, the server takes one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, LiteralString
+from typing import LiteralString, cast
 
 from perdure.gateway.postgres_pool import Connection, Pool
 from perdure.gateway.state import Found, Head, Record, body_of, found_of, holds, record_from, whole
@@ -17,40 +17,32 @@ from perdure.kernel.errors import StoreUnreachable
 from perdure.kernel.messages import JsonObject, decode_object, encode_json
 from perdure.memory import Principal
 
-_ME: Final[LiteralString] = "current_setting('perdure.tenant'), current_setting('perdure.owner')"
-
 _FIND: LiteralString = """
     select hash, prefix, conversation, items, messages from perdure.gateway_head where hash = any(%s)
     order by items desc, prefix = %s desc, number desc limit 1
 """
 
-_NEW: LiteralString = (
-    "insert into perdure.gateway_conversation (tenant, owner, id, version, writer, seen, body) values ("
-    + _ME
-    + ", %s, 1, %s, %s, %s) on conflict do nothing"
-)
+_NEW: LiteralString = """
+    insert into perdure.gateway_conversation (id, version, writer, seen, body) values (%s, 1, %s, %s, %s)
+    on conflict do nothing
+"""
 
 _NEXT: LiteralString = """
     update perdure.gateway_conversation set version = version + 1, writer = %s, seen = %s, body = %s
     where id = %s and version = %s
 """
 
-_EDIT: LiteralString = (
-    "insert into perdure.gateway_edit (tenant, owner, conversation, seq, body) values (" + _ME + ", %s, %s, %s)"
-)
+_EDIT: LiteralString = "insert into perdure.gateway_edit (conversation, seq, body) values (%s, %s, %s)"
 
-_HEAD: LiteralString = (
-    "insert into perdure.gateway_head (tenant, owner, hash, conversation, prefix, items, messages) values ("
-    + _ME
-    + ", %s, %s, %s, %s, %s) on conflict (tenant, owner, hash, conversation) do update set prefix = excluded.prefix, "
-    "items = excluded.items, messages = excluded.messages, number = excluded.number"
-)
+_HEAD: LiteralString = """
+    insert into perdure.gateway_head (hash, conversation, prefix, items, messages) values (%s, %s, %s, %s, %s)
+    on conflict (tenant, owner, hash, conversation) do update
+    set prefix = excluded.prefix, items = excluded.items, messages = excluded.messages, number = excluded.number
+"""
 
-_KEEP: LiteralString = (
-    "insert into perdure.gateway_original (tenant, owner, family, handle, body) values ("
-    + _ME
-    + ", %s, %s, %s) on conflict do nothing"
-)
+_KEEP: LiteralString = """
+    insert into perdure.gateway_original (family, handle, body) values (%s, %s, %s) on conflict do nothing
+"""
 
 _ORIGINALS: LiteralString = """
     select handle, body from perdure.gateway_original where %s in ('', family) order by number desc
@@ -180,7 +172,7 @@ def _load(connection: Connection, conversation: str) -> Record | None:
     row = connection.execute(statement, (conversation, conversation)).fetchone()
     if row is None:
         return None
-    edits = [decode_object(str(edit)) for edit in (row[2] if isinstance(row[2], list) else [])]
+    edits = [decode_object(edit) for edit in cast("list[str]", row[2])]
     return record_from(conversation, whole(row[0]), decode_object(str(row[1])), edits)
 
 
