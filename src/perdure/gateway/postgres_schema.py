@@ -64,8 +64,9 @@ _TABLES: LiteralString = """
         tenant text not null default current_setting('perdure.tenant'),
         owner text not null default current_setting('perdure.owner'),
         account text not null, replica text not null,
-        calls int not null, seen double precision not null, primary key (tenant, owner, account, replica)
+        calls int not null, primary key (tenant, owner, account, replica)
     );
+    create table perdure.gateway_replica (replica text primary key, seen double precision not null);
     create table perdure.gateway_key (
         id text primary key, account text not null, tenant text not null, owner text not null, name text not null,
         salt bytea not null, digest bytea not null, grants text not null, created double precision not null,
@@ -94,6 +95,7 @@ _GRANT: LiteralString = "grant select, insert, update, delete on perdure.{table}
 
 GRANTS: tuple[LiteralString, ...] = (
     *(_GRANT.replace("{table}", one).replace("{{role}}", "{role}") for one in OWNED),
+    "grant select, insert, update, delete on perdure.gateway_replica to {role}",
     "grant usage on sequence perdure.gateway_head_number_seq, perdure.gateway_original_number_seq to {role}",
     "grant execute on function perdure.gateway_key_of(text) to {role}",
 )

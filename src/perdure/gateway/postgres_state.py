@@ -1,7 +1,8 @@
 """Conversations on a PostgreSQL server, for many replicas: any of them goes on with any conversation.
 
 It knows rows and versions. It must never trust its own SQL to keep principals apart: the server does, by the policies
-in `postgres_schema`, and takes from the claim whose a new row is. A commit names the version that it follows; of two, the server takes one.
+in `postgres_schema`, and takes from the claim whose a new row is. A commit names the version that it follows; of two,
+the server takes one.
 """
 
 from __future__ import annotations

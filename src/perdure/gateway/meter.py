@@ -1,0 +1,123 @@
+"""What accounts have used, and how many of their calls are under way: the port, and a meter that lives with the process.
+
+It knows numbers and periods. It must never decide whether they are too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Literal, Protocol, TypeAlias
+
+from perdure.memory import Principal
+
+Period: TypeAlias = Literal["minute", "day", "month"]
+
+PERIODS: tuple[Period, ...] = ("minute", "day", "month")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What use is counted under; it belongs to one user of one tenant."""
+
+    owner: Principal
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What was used."""
+
+    requests: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+    def plus(self, other: Spent) -> Spent:
+        """Both together."""
+        return Spent(
+            requests=self.requests + other.requests, tokens=self.tokens + other.tokens, usd=self.usd + other.usd
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a meter shows when a call enters, the call included."""
+
+    spent: Mapping[Period, Spent]
+    running: int
+    """Calls under way, over all replicas."""
+
+
+class Meter(Protocol):
+    """Counts. Every method may be slow, and raises `StoreUnreachable` where its store fails."""
+
+    async def enter(self, account: Account, now: float) -> Reading:
+        """Count a call that begins."""
+        ...
+
+    async def leave(self, account: Account, spent: Spent, now: float) -> None:
+        """Count a call that ended, and what it used."""
+        ...
+
+    async def read(self, account: Account, now: float) -> Reading:
+        """What there is, and nothing counted."""
+        ...
+
+    async def beat(self, now: float) -> None:
+        """Say that this replica is alive: the calls of one that is not are no longer under way."""
+        ...
+
+
+def starts(now: float) -> dict[Period, int]:
+    """When the periods that a time lies in began, in seconds since the epoch."""
+    time = datetime.fromtimestamp(now, tz=UTC)
+    day = time.replace(hour=0, minute=0, second=0, microsecond=0)
+    return {
+        "minute": int(now // 60) * 60,
+        "day": int(day.timestamp()),
+        "month": int(day.replace(day=1).timestamp()),
+    }
+
+
+def remaining(period: Period, now: float) -> int:
+    """Seconds until the next such period begins."""
+    if period == "minute":
+        return int(60 - now % 60) + 1
+    if period == "day":
+        return int(86_400 - now % 86_400) + 1
+    first = datetime.fromtimestamp(now, tz=UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    following = (first + timedelta(days=32)).replace(day=1)
+    return int(following.timestamp() - now) + 1
+
+
+@dataclass(slots=True)
+class MemoryMeter:
+    """A meter that lives as long as the process."""
+
+    counts: dict[tuple[Account, Period, int], Spent] = field(default_factory=dict[tuple[Account, Period, int], Spent])
+    running: dict[Account, int] = field(default_factory=dict[Account, int])
+
+    async def enter(self, account: Account, now: float) -> Reading:
+        """See `Meter`."""
+        self._add(account, Spent(requests=1), now)
+        self.running[account] = self.running.get(account, 0) + 1
+        return await self.read(account, now)
+
+    async def leave(self, account: Account, spent: Spent, now: float) -> None:
+        """See `Meter`."""
+        self._add(account, spent, now)
+        self.running[account] = max(0, self.running.get(account, 0) - 1)
+
+    async def read(self, account: Account, now: float) -> Reading:
+        """See `Meter`."""
+        found = {period: self.counts.get((account, period, start), Spent()) for period, start in starts(now).items()}
+        return Reading(spent=found, running=self.running.get(account, 0))
+
+    async def beat(self, now: float) -> None:
+        """See `Meter`."""
+
+    def _add(self, account: Account, spent: Spent, now: float) -> None:
+        for period, start in starts(now).items():
+            known = self.counts.get((account, period, start), Spent())
+            self.counts[account, period, start] = known.plus(spent)

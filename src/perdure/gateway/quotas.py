@@ -1,0 +1,115 @@
+"""Whether an account may make another call, and what it owes after it.
+
+It knows limits and what was used. It must never know a database. Where the meter does not answer, an account with limits
+waits: else whoever can take the meter down has no limits. What a call used is never forgotten while the process lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from perdure.gateway.callers import Caller
+from perdure.gateway.grants import Limits
+from perdure.gateway.meter import Account, Meter, Period, Reading, Spent, remaining
+from perdure.gateway.metrics import Metrics
+from perdure.gateway.state import StateStore
+from perdure.kernel.errors import CallRefused, StoreUnreachable
+from perdure.memory import Principal
+
+SIZED = 60.0
+"""Seconds that the size of what is kept is not asked for again."""
+
+FULL = 3_600
+"""Seconds after which it is worth trying again where the storage is full."""
+
+DOWN = 5
+"""Seconds after which it is worth trying again where the meter does not answer."""
+
+
+@dataclass(slots=True)
+class Quotas:
+    """Lets calls in, and counts them out."""
+
+    meter: Meter
+    state: StateStore
+    metrics: Metrics
+    clock: Callable[[], float]
+    owed: list[tuple[Account, Spent]] = field(default_factory=list[tuple[Account, Spent]])
+    """Calls that ended while the meter did not answer."""
+    sizes: dict[Principal, tuple[int, float]] = field(default_factory=dict[Principal, tuple[int, float]])
+
+    async def enter(self, caller: Caller) -> Account | None:
+        """Let a call begin; None where nothing is counted. What is let in has to `leave`.
+
+        Raises:
+            CallRefused: a limit is reached, or nobody knows.
+        """
+        limits = caller.grant.limits
+        if not caller.account or not limits.any:
+            return None
+        account, now = Account(owner=caller.principal, name=caller.account), self.clock()
+        try:
+            refused = await self._full(caller.principal, limits, now)
+            reading = await self.meter.enter(account, now) if refused is None else None
+        except StoreUnreachable as error:
+            raise CallRefused("the limits of this key cannot be checked now", status=503, retry_after=DOWN) from error
+        if reading is not None and (refused := over(limits, reading, now)) is not None:
+            await self.leave(account, Spent())
+        if refused is not None:
+            self.metrics.add("over_quota")
+            raise refused
+        return account
+
+    async def leave(self, account: Account, spent: Spent) -> None:
+        """A call that was let in ended, and used so much."""
+        self.owed.append((account, spent))
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Count what could not be counted before."""
+        now = self.clock()
+        while self.owed:
+            account, spent = owing = self.owed.pop()
+            try:
+                await self.meter.leave(account, spent, now)
+            except StoreUnreachable:
+                self.metrics.add("state_failures")
+                self.owed.append(owing)
+                return
+            except BaseException:
+                self.owed.append(owing)
+                raise
+
+    async def _full(self, owner: Principal, limits: Limits, now: float) -> CallRefused | None:
+        if limits.storage is None:
+            return None
+        size, at = self.sizes.get(owner, (0, float("-inf")))
+        if now - at >= SIZED:
+            size = await self.state.size(owner)
+            self.sizes[owner] = (size, now)
+        if size < limits.storage:
+            return None
+        return _refusal(f"{limits.storage} bytes kept of conversations", FULL)
+
+
+def over(limits: Limits, reading: Reading, now: float) -> CallRefused | None:
+    """The refusal that a reading calls for, if any. The call that is refused stands in the reading already."""
+    minute, day, month = (reading.spent[period] for period in ("minute", "day", "month"))
+    if limits.requests_per_minute is not None and minute.requests > limits.requests_per_minute:
+        return _refusal(f"{limits.requests_per_minute} requests a minute", _until("minute", now))
+    if limits.tokens_per_day is not None and day.tokens >= limits.tokens_per_day:
+        return _refusal(f"{limits.tokens_per_day} tokens a day", _until("day", now))
+    if limits.usd_per_month is not None and month.usd >= limits.usd_per_month:
+        return _refusal(f"{limits.usd_per_month:g} USD a month", _until("month", now))
+    if limits.concurrent is not None and reading.running > limits.concurrent:
+        return _refusal(f"{limits.concurrent} calls at one time", 1)
+    return None
+
+
+def _until(period: Period, now: float) -> int:
+    return remaining(period, now)
+
+
+def _refusal(limit: str, seconds: int) -> CallRefused:
+    return CallRefused(f"this key's limit is reached: {limit}", status=429, code="quota_reached", retry_after=seconds)

@@ -1,0 +1,111 @@
+"""What accounts have used, in one SQLite file, for one process.
+
+It knows a table. Calls under way are counted in the process, which is the only one that has any.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar, cast
+
+import anyio.to_thread
+
+from perdure.gateway.meter import Account, Period, Reading, Spent, starts
+from perdure.kernel.errors import StoreUnreachable
+
+T = TypeVar("T")
+
+WAIT = 10.0
+"""Seconds that a lock of another process is waited for."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS spent (
+    tenant TEXT, user TEXT, account TEXT, period TEXT, start INTEGER, requests INTEGER NOT NULL,
+    tokens INTEGER NOT NULL, usd REAL NOT NULL, PRIMARY KEY (tenant, user, account, period, start)
+) WITHOUT ROWID;
+"""
+
+_ADD = """
+INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+requests = requests + excluded.requests, tokens = tokens + excluded.tokens, usd = usd + excluded.usd
+RETURNING requests, tokens, usd
+"""
+
+
+class SqliteMeter:
+    """See `Meter`."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it, readable by its owner alone.
+
+        Raises:
+            StoreUnreachable: it cannot be opened.
+        """
+        self._lock = Lock()
+        self._running: dict[Account, int] = {}
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            self._db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnreachable(f"the counts in {str(path)!r} cannot be opened: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    async def enter(self, account: Account, now: float) -> Reading:
+        """See `Meter`."""
+        spent = await self._run(lambda: self._add(account, Spent(requests=1), now))
+        self._running[account] = self._running.get(account, 0) + 1
+        return Reading(spent=spent, running=self._running[account])
+
+    async def leave(self, account: Account, spent: Spent, now: float) -> None:
+        """See `Meter`."""
+        self._running[account] = max(0, self._running.get(account, 0) - 1)
+        if not self._running[account]:
+            del self._running[account]
+        if spent != Spent():
+            await self._run(lambda: self._add(account, spent, now))
+
+    async def read(self, account: Account, now: float) -> Reading:
+        """See `Meter`."""
+        spent = await self._run(lambda: self._add(account, Spent(), now))
+        return Reading(spent=spent, running=self._running.get(account, 0))
+
+    async def beat(self, now: float) -> None:
+        """See `Meter`: what is past is not needed any more."""
+        start = starts(now)["month"]
+        await self._run(lambda: self._db.execute("DELETE FROM spent WHERE start < ?", (start,)) and None)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        def locked() -> T:
+            try:
+                with self._lock:
+                    return work()
+            except sqlite3.Error as error:
+                raise StoreUnreachable(f"the meter failed: {type(error).__name__}") from error
+
+        return await anyio.to_thread.run_sync(locked)
+
+    def _add(self, account: Account, spent: Spent, now: float) -> dict[Period, Spent]:
+        found: dict[Period, Spent] = {}
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            for period, start in starts(now).items():
+                key = (account.owner.tenant, account.owner.user, account.name, period, start)
+                rows = self._db.execute(_ADD, (*key, spent.requests, spent.tokens, spent.usd)).fetchall()
+                requests, tokens, usd = cast("tuple[int, int, float]", rows[0])
+                found[period] = Spent(requests=requests, tokens=tokens, usd=usd)
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+        return found
