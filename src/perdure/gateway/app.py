@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 import httpx
@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from perdure.gateway.audit import Audit, AuditFile, nobody
 from perdure.gateway.call import Action, Call, checked
-from perdure.gateway.callers import Caller, KeyStore, StaticKey
+from perdure.gateway.callers import Caller, KeyStore
 from perdure.gateway.config import Config
 from perdure.gateway.conversations import Conversations
 from perdure.gateway.door import (
@@ -35,23 +35,24 @@ from perdure.gateway.door import (
 from perdure.gateway.doorman import Doorman
 from perdure.gateway.grants import Grant
 from perdure.gateway.keeper import Keeper
-from perdure.gateway.keys import BookKeys
 from perdure.gateway.mcp_endpoint import PATH as MCP_PATH
 from perdure.gateway.mcp_endpoint import McpEndpoint
+from perdure.gateway.meter import Account, Meter
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.proxy import Proxy
+from perdure.gateway.quotas import Quotas
 from perdure.gateway.refusals import error_body
 from perdure.gateway.seal import Seal
-from perdure.gateway.sqlite_keys import SqliteKeys
-from perdure.gateway.sqlite_state import SqliteState
-from perdure.gateway.state import MemoryState, StateStore
+from perdure.gateway.state import StateStore
+from perdure.gateway.stores import opened, signing_key
+from perdure.gateway.tally import Tally
 from perdure.gateway.upstream import Upstreams
 from perdure.guard import SecretGuard
-from perdure.kernel.errors import CallRefused, MemoryFault, PerdureError
+from perdure.kernel.errors import CallRefused, MemoryFault, PerdureError, StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, decode_object
 from perdure.kernel.models import lookup
 from perdure.kernel.wire import Dialect
-from perdure.memory import FileStore, MemoryStore, Principal
+from perdure.memory import MemoryStore
 from perdure.providers.edge import CONNECT, wall_clock
 
 LOG = logging.getLogger("perdure.gateway")
@@ -69,12 +70,17 @@ OPEN = frozenset({"/healthz", "/readyz"})
 """What is answered without a key, and without a look at anything that belongs to somebody."""
 
 
+BEAT = 20.0
+"""Seconds between two signs that this replica is alive."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What a gateway is made of, where it is not what the configuration says."""
 
     keys: KeyStore | None = None
     state: StateStore | None = None
+    meter: Meter | None = None
     memory: MemoryStore | None = None
     client: httpx.AsyncClient | None = None
     clock: Callable[[], float] = wall_clock
@@ -95,6 +101,11 @@ class Visit:
     route: str = ""
     status: int = 0
     """Of the answer; 0 while there is none."""
+    sent: int = 0
+    """Bytes of its body."""
+    account: Account | None = None
+    """What it is counted under, once it was let in."""
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def path(self) -> str:
@@ -120,6 +131,8 @@ class Visit:
             "path": self.path if known else "other",
             "route": self.route or None,
             "status": self.status or None,
+            "tokens": self.tally.tokens,
+            "usd": round(self.tally.usd, 6),
             "seconds": round(now - self.began, 3),
         }
 
@@ -139,10 +152,11 @@ class Gateway:
         self.config = config.check()
         self.metrics = Metrics()
         self._clock = parts.clock
-        self._closing: list[Callable[[], None]] = []
-        self.keys = parts.keys or self._opened_keys()
-        self.state: StateStore = parts.state or self._opened_state()
-        self.memory = parts.memory or (FileStore(root=config.memory) if config.memory else None)
+        stores = opened(config, parts.clock)
+        self._closing = [*stores.closing]
+        self.keys, self.state = parts.keys or stores.keys, parts.state or stores.state
+        self.memory, meter = parts.memory or stores.memory, parts.meter or stores.meter
+        self._quotas = Quotas(meter=meter, state=self.state, metrics=self.metrics, clock=parts.clock)
         self._audit = parts.audit or self._opened_audit()
         self._doorman = Doorman(clock=parts.clock, pause=parts.pause)
         client = parts.client or httpx.AsyncClient(
@@ -159,25 +173,10 @@ class Gateway:
             keeper=Keeper(conversations=conversations, metrics=self.metrics, clock=parts.clock),
             upstreams=self._upstreams,
             metrics=self.metrics,
-            seal=Seal(key=(config.secret or secrets.token_hex(32)).encode()),
+            seal=Seal(key=signing_key(config)),
             memory=self.memory,
             guard=guard,
         )
-
-    def _opened_keys(self) -> KeyStore:
-        if self.config.keys is None:
-            principal = Principal(tenant=self.config.tenant, user=self.config.user)
-            return StaticKey(key=self.config.key, principal=principal)
-        book = SqliteKeys(self.config.keys)
-        self._closing.append(book.close)
-        return BookKeys(book=book, clock=self._clock)
-
-    def _opened_state(self) -> StateStore:
-        if self.config.state is None:
-            return MemoryState()
-        state = SqliteState(self.config.state)
-        self._closing.append(state.close)
-        return state
 
     def _opened_audit(self) -> Audit:
         if self.config.audit is None:
@@ -203,16 +202,34 @@ class Gateway:
         try:
             await self._visited(visit, receive, send)
         finally:
+            spent = visit.tally.settled(visit.sent)
+            if visit.account is not None:
+                # Also where the client has left and everything is being cancelled.
+                with anyio.CancelScope(shield=True):
+                    await self._quotas.leave(visit.account, spent)
             self.metrics.add("requests", protocol=visit.dialect, status=str(visit.status))
             self._audit(visit.entry(self._clock()))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        async with self._endpoint.running():
+        async with self._endpoint.running(), anyio.create_task_group() as group:
+            group.start_soon(self._beat)
             await send({"type": "lifespan.startup.complete"})
             await receive()
+            group.cancel_scope.cancel()
+        await self._quotas.settle()
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _beat(self) -> None:
+        """Tell the other replicas that this one is alive, and count what could not be counted."""
+        while True:
+            try:
+                await self._quotas.meter.beat(self._clock())
+                await self._quotas.settle()
+            except StoreUnreachable:
+                self.metrics.add("state_failures")
+            await anyio.sleep(BEAT)
 
     async def _visited(self, visit: Visit, receive: Receive, send: Send) -> None:
         """Who calls is known before a byte of the body is read."""
@@ -220,6 +237,8 @@ class Gateway:
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
                 visit.status = message["status"]
+            else:
+                visit.sent += len(message.get("body", b""))
             await send(message)
 
         try:
@@ -303,6 +322,7 @@ class Gateway:
         if not caller.grant.covers(route.called, str(body["model"])):
             raise CallRefused("model: this key is not good for it", status=403)
         visit.route = route.called
+        visit.account = await self._quotas.enter(caller)
         call = Call(
             id=visit.id,
             dialect=dialect,
@@ -313,6 +333,7 @@ class Gateway:
             body=body,
             caller=caller,
             route=route,
+            tally=visit.tally,
         )
         match action:
             case "create":

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from perdure.gateway.callers import Caller
 from perdure.gateway.config import Route
+from perdure.gateway.tally import Tally
 from perdure.gateway.upstream import PATHS, Outgoing, onward
 from perdure.kernel.context import with_window
 from perdure.kernel.context.context import CODECS
@@ -45,6 +46,8 @@ class Call:
     """The same, decoded."""
     caller: Caller
     route: Route
+    tally: Tally = field(default_factory=Tally, repr=False, compare=False)
+    """What it uses upstream."""
 
     @property
     def model(self) -> str:
@@ -58,6 +61,11 @@ class Call:
         if self.route.window is not None:
             return with_window(found, self.route.window)
         return found
+
+    @property
+    def summarizer(self) -> ModelProfile:
+        """What is known of the model that writes summaries."""
+        return lookup(self.route.summarizer) if self.route.summarizer else self.profile
 
     @property
     def codec(self) -> Codec:

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from perdure.kernel.context import PRESETS
 from perdure.kernel.errors import InvalidSetting, UnreadableFile
 from perdure.kernel.wire import Dialect
+from perdure.memory.postgres import SHORTEST_KEY
 
 Native: TypeAlias = Literal["prefer", "never", "only"]
 
@@ -85,6 +86,11 @@ class Config:
     """The one key that callers have to show."""
     keys: Path | None = None
     """The SQLite file of keys, each for a tenant and a user of its own."""
+    store: str | None = field(default=None, repr=False)
+    """The address of a PostgreSQL server that holds keys, conversations, counts and memories for any number of
+    replicas, in the place of files."""
+    store_key: str = field(default="", repr=False)
+    """Proves to that server whose rows are asked for: what `perdure keys setup` was given."""
     open: bool = False
     """Whether programs of this machine may call without a key: for development, and to be asked for."""
     tenant: str = "local"
@@ -116,18 +122,22 @@ class Config:
             InvalidSetting: nobody could call, or everybody, or options exclude one another.
         """
         ways = [self.key is not None, self.keys is not None, self.open]
-        if sum(ways) != 1:
+        if sum(ways) > 1 or not (self.store or any(ways)):
             raise InvalidSetting(
-                "say who may call, in one way: `keys` (a file that `perdure keys add` writes), `key` (one key for "
-                "all), or `open` (programs of this machine, without a key, for development)"
+                "say who may call, in one way: `keys` (a file that `perdure keys add` writes), `store` (a server with "
+                "keys), `key` (one key for all), or `open` (programs of this machine, without a key, for development)"
             )
+        if self.store and len(self.store_key.encode()) < SHORTEST_KEY:
+            raise InvalidSetting(f"`store` needs `store_key`, a random text of {SHORTEST_KEY} bytes or more")
+        if self.store and (self.state or self.memory):
+            raise InvalidSetting("`store` holds conversations and memories: leave out `state` and `memory`")
         if self.open and self.host not in ("127.0.0.1", "::1", "localhost"):
             raise InvalidSetting(
                 f"the gateway would listen on {self.host!r} without a key, open to everybody: "
                 f"use keys, or listen on 127.0.0.1"
             )
         for route in self.routes:
-            if route.memory and self.memory is None:
+            if route.memory and self.memory is None and self.store is None:
                 raise InvalidSetting(f"the route {route.model!r} has `memory`, and there is no folder for it: set one")
         return self
 
@@ -171,6 +181,8 @@ _TOP: Mapping[str, type] = {
     "port": int,
     "key": str,
     "keys": Path,
+    "store": str,
+    "store_key": str,
     "open": bool,
     "tenant": str,
     "user": str,
@@ -199,7 +211,7 @@ _ROUTE: Mapping[str, type] = {
     "summarizer": str,
 }
 _CHOICES: Mapping[str, Sequence[str]] = {"dialect": DIALECTS, "native": NATIVES, "preset": tuple(PRESETS)}
-_SECRET = ("key", "secret")
+_SECRET = ("key", "secret", "store", "store_key")
 
 
 def _filled(

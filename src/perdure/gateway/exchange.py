@@ -68,8 +68,10 @@ class Exchange:
             CallRefused: nothing came back, or no smaller request is possible.
         """
         for last in (False, True):
-            response = await self.upstreams.open(self.outgoing(self.engaged.request))
+            outgoing = self.outgoing(self.engaged.request)
+            response = await self.upstreams.open(outgoing)
             if response.status_code == 200:
+                self.call.tally.taken(self.call.profile, len(outgoing.body))
                 if last:
                     self.recovered()
                 return response
@@ -96,6 +98,7 @@ class Exchange:
         """
         while True:
             answer = await gathered(response, self.call)
+            self.call.tally.counted(self.call.profile, answer.message.usage)
             if not await self.went_on(answer.message):
                 return await self.finish(answer)
             again = await self.ask()

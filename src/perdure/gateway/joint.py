@@ -70,6 +70,8 @@ class Joint:
             if decoder.error is not None:
                 return
             answer = whole_of(decoder)
+            call = self.exchange.call
+            call.tally.counted(call.profile, answer.message.usage)
             usage = answer.message.usage
             self._output += usage.output_tokens if usage else 0
             if not await self.exchange.went_on(answer.message):

@@ -1,4 +1,4 @@
-"""What accounts have used, and how many of their calls are under way: the port, and a meter that lives with the process.
+"""What accounts have used, and how many of their calls are under way: the port, and a meter in memory.
 
 It knows numbers and periods. It must never decide whether they are too large.
 """
@@ -111,7 +111,9 @@ class MemoryMeter:
 
     async def read(self, account: Account, now: float) -> Reading:
         """See `Meter`."""
-        found = {period: self.counts.get((account, period, start), Spent()) for period, start in starts(now).items()}
+        found = dict[Period, Spent]()
+        for period, start in starts(now).items():
+            found[period] = self.counts.get((account, period, start), Spent())
         return Reading(spent=found, running=self.running.get(account, 0))
 
     async def beat(self, now: float) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 _HELP = {
     "perdure_requests_total": "Requests by protocol and status.",
     "perdure_unknown_callers_total": "Requests without a valid key.",
+    "perdure_over_quota_total": "Calls that a limit of their key refused.",
     "perdure_upstream_requests_total": "Requests sent upstream.",
     "perdure_edited_requests_total": "Requests that left otherwise than they came.",
     "perdure_verbatim_requests_total": "Requests forwarded byte for byte.",

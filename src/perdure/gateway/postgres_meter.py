@@ -1,7 +1,8 @@
 """What accounts have used, and their calls under way on all replicas, on a PostgreSQL server.
 
 It knows rows. Each replica counts its own calls; those of one that said nothing for a minute are over. Entering takes
-the account's lock, so that two replicas never let in one call too many.
+the account's lock, so that two replicas never let in one call too many. A connection that breaks in the very moment of
+its commit may count a call twice, and never none.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _ADD: LiteralString = """
 """
 
 _RUN: LiteralString = """
-    insert into perdure.gateway_running as known (account, replica, calls) values (%s, %s, %s)
-    on conflict (tenant, owner, account, replica) do update set calls = greatest(0, known.calls + excluded.calls)
+    insert into perdure.gateway_running as known (account, replica, calls) values (%s, %s, greatest(0, %s))
+    on conflict (tenant, owner, account, replica) do update set calls = greatest(0, known.calls + %s)
 """
 
 _GONE: LiteralString = """
-    delete from perdure.gateway_running where account = %s and replica not in (
+    delete from perdure.gateway_running where account = %s and replica <> %s and replica not in (
         select replica from perdure.gateway_replica where seen > %s
     )
 """
@@ -53,8 +54,8 @@ class PostgresMeter:
 
         def work(connection: Connection) -> Reading:
             _lock(connection, account)
-            connection.execute(_GONE, (account.name, now - SILENT))
-            connection.execute(_RUN, (account.name, self.replica, 1))
+            connection.execute(_GONE, (account.name, self.replica, now - SILENT))
+            connection.execute(_RUN, (account.name, self.replica, 1, 1))
             spent = _add(connection, account, Spent(requests=1), now)
             if spent["minute"].requests == 1:
                 connection.execute(_PAST, (account.name, starts(now)["month"]))
@@ -67,7 +68,7 @@ class PostgresMeter:
 
         def work(connection: Connection) -> None:
             _lock(connection, account)
-            connection.execute(_RUN, (account.name, self.replica, -1))
+            connection.execute(_RUN, (account.name, self.replica, -1, -1))
             if spent != Spent():
                 _add(connection, account, spent, now)
 

@@ -2,7 +2,7 @@
 
 It knows transactions, and connections that broke. It must never know a table. A piece of work runs in a thread and to
 its end, whatever becomes of the client that it is for; where a connection breaks it runs once more on another, so that
-work has to be such that a second time changes nothing.
+work has to bear a second time.
 """
 
 from __future__ import annotations

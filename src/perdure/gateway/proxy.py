@@ -147,7 +147,11 @@ class Proxy:
             raise CallRefused(f"{ITEMS[call.dialect]}: a list of messages is needed")
         self.metrics.add("verbatim_requests", protocol=call.dialect)
         response = await self.upstreams.open(call.outgoing(call.raw, path=path))
-        return relayed(response, None, broken(call.dialect, call.id))
+        reply = relayed(response, None, broken(call.dialect, call.id))
+        if not call.caller.account or response.status_code != 200 or path == COUNT_PATH or reply.chunks is None:
+            return reply
+        call.tally.taken(call.profile, len(call.raw))
+        return replace(reply, chunks=_tallying(reply.chunks, response, call))
 
     async def _engaged(self, call: Call, wish: Wish, items: Sequence[Json], *, keep: bool = True) -> Engaged:
         async def summarize(ask: Summarize, fixed: Request) -> Narrative | Failed | Refused:
@@ -285,12 +289,23 @@ def _watched(reply: Reply, response: httpx.Response, call: Call, engaged: Engage
 
 
 async def _counting(chunks: Chunks, response: httpx.Response, call: Call, engaged: Engaged) -> Chunks:
-    watch = Watch(call.upstream_codec, "event-stream" in response.headers.get("content-type", ""))
+    watch = Watch(call.upstream_codec, is_stream(response))
     async with aclosing(chunks) as pieces:
         async for piece in pieces:
             yield piece
             watch.feed(piece)
-    await engaged.answered(watch.usage())
+    usage = watch.usage()
+    call.tally.counted(call.profile, usage)
+    await engaged.answered(usage)
+
+
+async def _tallying(chunks: Chunks, response: httpx.Response, call: Call) -> Chunks:
+    watch = Watch(call.upstream_codec, is_stream(response))
+    async with aclosing(chunks) as pieces:
+        async for piece in pieces:
+            yield piece
+            watch.feed(piece)
+    call.tally.counted(call.profile, watch.usage())
 
 
 async def _gathered_events(
@@ -317,7 +332,9 @@ async def _told_events(exchange: Exchange, response: httpx.Response, teller: Tel
         async for delta in deltas:
             for event in teller.feed(delta):
                 yield framed(call.dialect, event)
-    answer = await exchange.finish(whole_of(decoder))
+    whole = whole_of(decoder)
+    call.tally.counted(call.profile, whole.message.usage)
+    answer = await exchange.finish(whole)
     if unknown := [block for block in answer.message.content if not tellable(block)]:
         raise CallRefused(f"the model's answer holds a {type(unknown[0]).__name__}, which has no form in this protocol")
     for event in teller.ending(client_answer(call, answer)):

@@ -1,7 +1,8 @@
 """Whether an account may make another call, and what it owes after it.
 
-It knows limits and what was used. It must never know a database. Where the meter does not answer, an account with limits
-waits: else whoever can take the meter down has no limits. What a call used is never forgotten while the process lives.
+It knows limits and what was used. It must never know a database. Where the meter does not answer, an account with
+limits waits: else whoever can take the meter down has no limits. What a call used is never forgotten while the process
+lives.
 """
 
 from __future__ import annotations

@@ -110,8 +110,11 @@ async def _asked(call: Call, upstreams: Upstreams, request: Request) -> Response
         response = await upstreams.open(call.outgoing(body))
         if response.status_code != 200:
             return (await refusal_of(response)).failure
-        return await gathered(response, call)
+        call.tally.taken(call.summarizer, len(body))
+        answer = await gathered(response, call)
     except CallRefused as refused:
         return Failure(kind="network", message=str(refused), status=refused.status)
     except UntranslatableBlock as error:
         return Failure(kind="invalid", message=str(error))
+    call.tally.counted(call.summarizer, answer.message.usage)
+    return answer
