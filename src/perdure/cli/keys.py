@@ -14,12 +14,18 @@ from pathlib import Path
 
 from perdure.gateway.grants import Grant, Limits, grant_to_json
 from perdure.gateway.keys import KeyBook, KeyRecord, issued, rotated
+from perdure.gateway.postgres_keys import PostgresKeys
+from perdure.gateway.postgres_pool import Pool
+from perdure.gateway.postgres_schema import migrate
 from perdure.gateway.sqlite_keys import SqliteKeys
 from perdure.kernel.errors import UserError
 from perdure.kernel.messages import JsonObject, encode_json
 from perdure.memory import Principal
 from perdure.project import home_of
 from perdure.providers.edge import wall_clock
+
+STORE_KEY = "PERDURE_STORE_KEY"
+"""The variable that holds what proves to a server whose rows are asked for."""
 
 GRACE = 3_600.0
 """Seconds that the old key goes on for when it is rotated: time to hand out the new one."""
@@ -33,6 +39,8 @@ examples:
   perdure keys add --tenant acme --user ci --models 'claude-*' --usd-per-month 50 --requests-per-minute 60
   perdure keys rotate 1f0c2a9b8d7e6f50 --grace 0
   perdure keys revoke 1f0c2a9b8d7e6f50
+  perdure keys setup --store postgresql://owner@db/perdure --role perdure_app
+  perdure keys add --store postgresql://owner@db/perdure --tenant acme --user ada
 """
 
 
@@ -69,6 +77,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     )
     revoking = _action(actions, "revoke", "end a key", run_revoke)
     revoking.add_argument("id", help="of the key, as `list` shows it")
+    setting = _action(
+        actions, "setup", "make the gateway's tables on a PostgreSQL server, or bring them up to date", run_setup
+    )
+    setting.add_argument("--role", required=True, help="what the gateway connects as; it must own nothing")
+    setting.add_argument(
+        "--store-key-env",
+        default=STORE_KEY,
+        metavar="NAME",
+        help=f"variable with the store's key (default: {STORE_KEY})",
+    )
 
 
 def _action(
@@ -79,7 +97,9 @@ def _action(
     run: object,
 ) -> argparse.ArgumentParser:
     parser = actions.add_parser(name, help=says, description=says[:1].upper() + says[1:] + ".")
-    parser.add_argument("--keys", metavar="FILE", type=Path, help="where they are kept (default: the gateway's own)")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--keys", metavar="FILE", type=Path, help="where they are kept (default: the gateway's own)")
+    place.add_argument("--store", metavar="URL", help="the PostgreSQL server that keeps them, as its tables' owner")
     parser.set_defaults(run=run)
     return parser
 
@@ -143,9 +163,29 @@ def run_revoke(options: argparse.Namespace) -> int:
     return 0
 
 
+def run_setup(options: argparse.Namespace) -> int:
+    """Make the tables."""
+    if not options.store:
+        raise UserError("name the server with --store; files need no setup")
+    key = os.environ.get(options.store_key_env, "")
+    if not key:
+        raise UserError(f"set the variable {options.store_key_env!r} to a random text of 32 bytes or more")
+    steps = migrate(options.store, role=options.role, key=key.encode())
+    print(f"the tables are there ({steps} steps ran), and {options.role!r} may use them")
+    return 0
+
+
 @contextmanager
 def book_of(options: argparse.Namespace) -> Generator[KeyBook]:
     """The book that the options name."""
+    if options.store:
+        # No rows of anybody are asked for, so that nobody has to be proven.
+        pool = Pool(conninfo=options.store, key=b"")
+        try:
+            yield PostgresKeys(pool)
+        finally:
+            pool.close()
+        return
     book = SqliteKeys(options.keys or default_keys(dict(os.environ)))
     try:
         yield book

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
-from perdure.cli.keys import default_keys
+from perdure.cli.keys import STORE_KEY, default_keys
 from perdure.gateway import Config, Gateway, Route, read_config
 from perdure.gateway.config import DIALECTS, NATIVES
 from perdure.kernel.errors import InvalidSetting
@@ -52,6 +52,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     )
     caller.add_argument("--key-env", metavar="NAME", help="environment variable with one key for all callers")
     caller.add_argument("--open", action="store_true", help="no key: programs of this machine alone, for development")
+    parser.add_argument(
+        "--store", metavar="URL", help="a PostgreSQL server for keys, conversations and memories of many replicas"
+    )
+    parser.add_argument(
+        "--store-key-env", default=STORE_KEY, metavar="NAME", help=f"variable with its key (default: {STORE_KEY})"
+    )
     parser.add_argument("--audit", metavar="FILE", type=Path, help="append who called and when; no contents")
     parser.add_argument("--state", metavar="FILE", type=Path, help="where conversations are kept")
     parser.add_argument("--memory", metavar="DIR", type=Path, help="where memories are kept; turns the tool on")
@@ -103,7 +109,11 @@ def configured(options: argparse.Namespace, environment: dict[str, str]) -> Conf
         config = replace(config, routes=(_route(options, environment),))
     elif not options.config:
         raise InvalidSetting("name an upstream with --upstream, or a file with --config")
-    state = options.state or config.state or home_of(environment) / "gateway" / "state.sqlite3"
+    if options.store:
+        config = replace(config, store=options.store, store_key=_variable(options.store_key_env, environment))
+    state = options.state or config.state
+    if state is None and config.store is None:
+        state = home_of(environment) / "gateway" / "state.sqlite3"
     config = replace(config, state=state, memory=options.memory or config.memory, audit=options.audit or config.audit)
     if options.host:
         config = replace(config, host=options.host)
@@ -120,7 +130,7 @@ def _with_callers(config: Config, options: argparse.Namespace, environment: dict
         return replace(config, key=_variable(options.key_env, environment), keys=None, open=False)
     if options.keys:
         return replace(config, keys=options.keys, key=None, open=False)
-    if config.open or config.key is not None or config.keys is not None:
+    if config.open or config.key is not None or config.keys is not None or config.store is not None:
         return config
     return replace(config, keys=default_keys(environment))
 
@@ -131,7 +141,8 @@ def _welcome(config: Config) -> str:
         return "open to programs of this machine, without a key"
     if config.key is not None:
         return f"one key, for {config.tenant}/{config.user}"
-    return f"keys in {config.keys}; make one with `perdure keys add --tenant NAME --user NAME`"
+    place = config.keys or "the store"
+    return f"keys in {place}; make one with `perdure keys add --tenant NAME --user NAME`"
 
 
 def _route(options: argparse.Namespace, environment: dict[str, str]) -> Route:
