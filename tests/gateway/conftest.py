@@ -3,6 +3,8 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import warnings
@@ -51,6 +53,9 @@ class Database:
     def stop(self) -> None:
         """At once, as if the power went."""
         process = self.server.get_postmaster_info().process
+
+        assert process is not None
+
         process.send_signal(signal.SIGQUIT)
         process.wait(20)
 
@@ -58,19 +63,49 @@ class Database:
         self.server.ensure_postgres_running()
 
 
+WATCH = """
+import os, pathlib, shutil, signal, sys
+sys.stdin.read()
+folder = pathlib.Path(sys.argv[1])
+try:
+    os.kill(int((folder / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+except (OSError, ValueError, IndexError):
+    pass
+shutil.rmtree(folder, ignore_errors=True)
+"""
+"""Ends the server and deletes its folder when the tests that use it are gone, however they ended: its input is a pipe
+whose other end is theirs. The server itself is no child of theirs, and would outlive them."""
+
+
+@contextmanager
+def watched(folder: Path) -> Generator[None]:
+    """As long as this lasts, and not longer, the server in the folder may run."""
+    command = [sys.executable, "-S", "-c", WATCH, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):
+        yield
+
+
 @pytest.fixture(scope="session")
 def served() -> Iterator[Database]:
     """One server for each worker: some tests stop it."""
     run, worker = (os.environ.get(name, "one") for name in ("PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER"))
     folder = Path(tempfile.gettempdir()) / f"perdure-gateway-postgres-{run[:8]}-{worker}-{os.getpid()}"
-    started = get_server(folder, cleanup_mode="delete")
+    with watched(folder):
+        yield database_in(folder)
+
+
+def database_in(folder: Path) -> Database:
+    """A new server. Whoever watches the folder ends it."""
+    started = get_server(folder, cleanup_mode=None)
     found = conninfo_to_dict(started.get_uri())
     owner = make_conninfo(host=str(found["host"]), user="postgres", dbname="postgres")
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute(f"create role {ROLE} login".encode())
+        # It has to outlive its own end and that of its clients, and not a power cut.
+        connection.execute(b"alter system set fsync = off")
+        connection.execute(b"select pg_reload_conf()")
     migrate(owner, role=ROLE, key=STORE_KEY.encode())
-    yield Database(owner=owner, application=make_conninfo(owner, user=ROLE), server=started)
-    started.cleanup()
+    return Database(owner=owner, application=make_conninfo(owner, user=ROLE), server=started)
 
 
 @pytest.fixture
