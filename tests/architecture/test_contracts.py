@@ -51,12 +51,15 @@ HOUSE = {
     "kernel/cache": "import perdure.kernel.tokens",
     "kernel/tokens": "import perdure.kernel.models",
     "kernel/models": "import perdure.kernel.messages",
-    "kernel/messages": "import perdure.kernel.errors, json, hashlib, dataclasses",
+    "kernel/messages": "import perdure.kernel.errors, perdure.kernel.value, json, hashlib",
     "kernel/errors": "",
+    "kernel/value": "import dataclasses",
 }
 
 # The same house while most of it is still to be built.
-FOUNDATION = {name: HOUSE[name] for name in ("kernel/__init__", "kernel/messages", "kernel/errors")} | {"__init__": ""}
+FOUNDATION = {name: HOUSE[name] for name in ("kernel/__init__", "kernel/messages", "kernel/errors", "kernel/value")} | {
+    "__init__": ""
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,12 @@ It knows ages and sizes. It must never run by itself, and takes nothing that a l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perdure.archive.archive import Archive
 from perdure.kernel.errors import ArchiveDamaged, HandleGone
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Collected:
     """What was removed, or would be."""
 

@@ -6,15 +6,15 @@ It knows text. It must never run a regular expression that somebody else wrote: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.archive.words import indexed
+from perdure.kernel.value import value
 
 LONGEST_LINE = 400
 """Characters of a line in a list of hits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Line:
     """One line of an original."""
 
@@ -23,7 +23,7 @@ class Line:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Hit:
     """An original that has the words that were asked for."""
 

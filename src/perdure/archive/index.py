@@ -10,12 +10,12 @@ import os
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from perdure.archive.words import asked, indexed, query
 from perdure.kernel.errors import ArchiveDamaged, DiskError, DiskFull, DiskRefused, LogTooNew
+from perdure.kernel.value import value
 from perdure.log.durable import disk_error, make_folder
 
 VERSION = 2
@@ -68,7 +68,7 @@ _ORIGINALS = "SELECT id, handle, entry, message_id, what, tokens, time, folded, 
 _PIECES = "SELECT pieces.id, message_id, entry, blocks, blob FROM pieces "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Piece:
     """What one message lost, and where it is."""
 
@@ -81,7 +81,7 @@ class Piece:
     """The name of the blob; empty for an entry."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Listed:
     """What is known of an original without reading it."""
 

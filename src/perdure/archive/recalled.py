@@ -6,12 +6,12 @@ It knows blocks and messages. It must never know where they were kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from perdure.kernel.messages import Block, Document, Image, Message, ToolResult, readable
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Recalled:
     """One original: the blocks of a light edit, or the messages of a checkpoint."""
 

@@ -6,7 +6,7 @@ It knows the outside of a request. It must never know its messages.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from perdure.gateway.callers import Caller
@@ -18,6 +18,7 @@ from perdure.kernel.context.context import CODECS
 from perdure.kernel.errors import CallRefused
 from perdure.kernel.messages import JsonObject, kind_of
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.kernel.wire import Codec, Dialect
 
 Action: TypeAlias = Literal["create", "count", "compact"]
@@ -29,7 +30,7 @@ ITEMS: Mapping[Dialect, str] = {"anthropic": "messages", "chat": "messages", "re
 """Where the messages of a body stand."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Call:
     """A call whose caller may call and whose route is known."""
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from perdure.gateway.grants import Grant
+from perdure.kernel.value import value
 from perdure.memory import Principal
 
 OWN_HEADER = "perdure-key"
 """Holds the gateway's key where the usual places hold that of the upstream."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Caller:
     """Somebody who may call."""
 
@@ -41,7 +42,7 @@ class KeyStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StaticKey:
     """One key for one user; or, on this machine alone, none."""
 

@@ -37,6 +37,7 @@ from perdure.kernel.errors import CallRefused, StoreUnreachable, UserError
 from perdure.kernel.messages import Json, JsonObject, Message, Transcript, Usage, readable
 from perdure.kernel.messages.persist import block_to_json, message_to_json, usage_from_json, usage_to_json
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 from perdure.kernel.wire import Codec
 from perdure.memory import Principal
 
@@ -179,7 +180,7 @@ def edits_of(record: Record) -> tuple[Edit, ...]:
         raise CallRefused("the kept state of this conversation cannot be read", status=503) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ports:
     """What the engine asks of the gateway, for one request."""
 

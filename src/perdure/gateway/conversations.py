@@ -21,6 +21,7 @@ from perdure.kernel.context import Settings
 from perdure.kernel.errors import StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, Transcript
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 from perdure.kernel.wire import Codec
 from perdure.memory import Principal
 
@@ -31,7 +32,7 @@ MOST = 256
 """Beginnings of conversations held in memory; others are made again from the store and the next request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wanted:
     """What a request says of its conversation."""
 

@@ -6,16 +6,17 @@ It knows patterns and limits. It must never know a key, nor what was used up so 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
 
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Json, JsonObject
+from perdure.kernel.value import value
 
 EVERY = ("*",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Limits:
     """How much an account may use; None: as much as it likes."""
 
@@ -35,7 +36,7 @@ class Limits:
         return any(getattr(self, one.name) is not None for one in fields(self))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Grant:
     """What a key is good for."""
 

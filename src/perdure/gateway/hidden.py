@@ -8,13 +8,13 @@ signatures of thinking stay valid.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.messages import Json, JsonObject
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Splice:
     """One answer that the client was shown otherwise than it was given."""
 

@@ -19,6 +19,7 @@ import anyio.to_thread
 from perdure.gateway.callers import OWN_HEADER, Caller, keys_in
 from perdure.gateway.grants import Grant
 from perdure.kernel.errors import StoreUnreachable
+from perdure.kernel.value import value
 from perdure.memory import Principal
 
 BEGINS = "pdk"
@@ -37,7 +38,7 @@ _NOBODY = bytes(32)
 """Compared with where there is no such key, so that both take the same time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class KeyRecord:
     """A key, without the key."""
 

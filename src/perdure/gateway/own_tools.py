@@ -7,7 +7,6 @@ back as a result that says so. Where the store does not answer, memory fails and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import anyio.to_thread
 
@@ -17,6 +16,7 @@ from perdure.guard import Guard
 from perdure.kernel.errors import InvalidJson, StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, Tool, ToolResult, ToolUse
 from perdure.kernel.messages.persist import block_from_json, message_from_json
+from perdure.kernel.value import value
 from perdure.memory import Commands, MemoryStore, Principal
 from perdure.tools.memory import MemoryTool
 from perdure.tools.recall import RECALL, matches, page, wanted_of
@@ -27,7 +27,7 @@ LISTED = 50
 RECALL_TOOL = Tool(name=RECALL.name, description=RECALL.description, schema=RECALL.schema)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OwnTools:
     """What the gateway carries out in one call."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
+from perdure.kernel.value import value
 from perdure.memory import Principal
 
 SIGNED = "pdc1."
@@ -23,7 +24,7 @@ CARRYING = "pdc2."
 Purpose: TypeAlias = Literal["threshold", "on_demand", "item"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Seal:
     """A key that signs."""
 

@@ -13,12 +13,13 @@ from typing import Protocol
 
 from perdure.kernel.errors import StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, encode_json
+from perdure.kernel.value import value
 from perdure.memory import Principal
 
 __all__ = ["Found", "Head", "MemoryState", "Record", "StateStore", "StoreUnreachable"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Head:
     """Where a request of a conversation ended."""
 
@@ -33,7 +34,7 @@ class Head:
     """Messages that they are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Record:
     """One conversation, without its words."""
 
@@ -63,7 +64,7 @@ SUMS = ("requests", "prompt_tokens", "cache_read_tokens", "output_tokens", "usd"
 """What is summed up for a conversation; `saved` is what edits kept out of its requests, at the price of cache reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Found:
     """An original in a list."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 
 from perdure.gateway.callers import KeyStore, StaticKey
@@ -23,11 +22,12 @@ from perdure.gateway.sqlite_keys import SqliteKeys
 from perdure.gateway.sqlite_meter import SqliteMeter
 from perdure.gateway.sqlite_state import SqliteState
 from perdure.gateway.state import MemoryState, StateStore
+from perdure.kernel.value import value
 from perdure.memory import FileStore, MemoryStore, Principal
 from perdure.memory.postgres import PostgresStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Stores:
     """What a gateway keeps things in."""
 

@@ -8,7 +8,7 @@ summaries gets the same without what is particular to the first.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.gateway.call import Call
 from perdure.gateway.exchange import gathered, refusal_of
@@ -17,6 +17,7 @@ from perdure.kernel.agent import Failure
 from perdure.kernel.context import Failed, Refused, Reply, Summarize
 from perdure.kernel.errors import CallRefused, UntranslatableBlock
 from perdure.kernel.messages import JsonObject, Message, Request, Response, Text, text_of
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 
 INSTRUCTION = """\
@@ -45,7 +46,7 @@ _LEFT_OUT = frozenset({
 _OF_ONE_MODEL = frozenset({"thinking", "reasoning", "reasoning_effort", "output_config"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Summary:
     """What came of it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import anyio
 import httpx
@@ -17,6 +17,7 @@ from perdure.gateway.config import Route
 from perdure.gateway.door import Reply
 from perdure.kernel.errors import CallRefused, UserError
 from perdure.kernel.messages import JsonObject, decode_object
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 from perdure.providers.sse import EventReader
 
@@ -39,7 +40,7 @@ PATHS: Mapping[Dialect, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Outgoing:
     """A request to an upstream."""
 

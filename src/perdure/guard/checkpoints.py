@@ -7,7 +7,7 @@ whoever may see the original can find it.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.guard.guard import Guard
 from perdure.kernel.context.checkpoint import CheckpointDocument, Narrative, Said, SplitTurn
@@ -15,9 +15,10 @@ from perdure.kernel.context.edits import Rung
 from perdure.kernel.context.engine import Ladder
 from perdure.kernel.context.ports import Answer, Need
 from perdure.kernel.context.situation import Declined, Folding, FoldStrategy, Situation
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class GuardedFold:
     """A strategy whose documents pass the guard before anybody sees, stores or sends them."""
 

@@ -6,11 +6,12 @@ It knows places. It must never hold the secret itself, so that a finding can be 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
+from perdure.kernel.value import value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value
 class Finding:
     """A secret in a text, by its place."""
 

@@ -7,13 +7,13 @@ along. It must never know how a secret is told, and what it raises, returns and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from perdure.guard.finding import Detector, Finding, disjoint
 from perdure.guard.shapes import ShapeDetector
 from perdure.guard.words import WordDetector
 from perdure.kernel.errors import SecretFound
+from perdure.kernel.value import value
 
 OWN_DETECTORS: tuple[Detector, ...] = (ShapeDetector(), WordDetector())
 """What needs no library."""
@@ -35,7 +35,7 @@ class Guard(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SecretGuard:
     """The guard over a list of detectors."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
@@ -30,6 +30,7 @@ from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 
 from perdure.guard.finding import Detector, Finding
 from perdure.guard.guard import OWN_DETECTORS
+from perdure.kernel.value import value
 
 
 class Plugin(Protocol):
@@ -72,7 +73,7 @@ def _patterns() -> Mapping[str, tuple[re.Pattern[str], ...]]:
     return {plugin.secret_type: tuple(plugin.denylist) for plugin in PLUGINS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LibraryDetector:
     """Finds what the library's patterns find."""
 

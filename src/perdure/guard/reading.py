@@ -9,15 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.plain import one_line
+from perdure.kernel.value import value
 
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Caution:
     """Something that was wrong with a file, and what was done about it; for a person to read."""
 
@@ -29,7 +29,7 @@ class Caution:
         return f"{self.place}: {self.what}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reading:
     """What was read of a file."""
 

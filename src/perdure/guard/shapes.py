@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from perdure.guard.finding import Finding
+from perdure.kernel.value import value
 
 REACH = 400
 """Characters behind a needle in which a match that starts before it must end."""
@@ -21,7 +21,7 @@ _START = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Shape:
     """How secrets of one kind look."""
 
@@ -140,7 +140,7 @@ SHAPES: tuple[Shape, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ShapeDetector:
     """Finds secrets by their own shape, in time that grows with the text and the number of needles in it."""
 

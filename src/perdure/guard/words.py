@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log2
 
 from perdure.guard.finding import Finding
+from perdure.kernel.value import value
 
 _WORD = re.compile(r"pass|pwd")
 _NAME = re.compile(
@@ -60,7 +61,7 @@ _CODE = re.compile(
 """What is code or a path rather than a value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Announced:
     """A way of announcing a secret."""
 
@@ -100,7 +101,7 @@ ANNOUNCED: tuple[Announced, ...] = (
 """What needs no name, or has one that says more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WordDetector:
     """Finds secrets by the words that announce them, in time that grows with the text and the number of such words."""
 

@@ -13,18 +13,18 @@ It knows sizes, needs and prices. It must never know a policy. Three figures, ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from perdure.kernel.cache import Parts, PrefixChain, bill
 from perdure.kernel.messages import Message, Text, ToolResult, ToolUse, typed_texts
+from perdure.kernel.value import value
 from perdure.lab.recall import Missed, RecallPrice, Sources, recall_cost
 from perdure.lab.replay import Subject
 
 EXACT_ITEMS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Item:
     """A part of the history that stays or goes as a whole."""
 
@@ -36,7 +36,7 @@ class Item:
     """Requests that use it, and what a recall would cost there, in units; in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Course:
     """What a bound is worked out for. Prices are in units of an uncached input token."""
 
@@ -104,7 +104,7 @@ def _alone(item: Item, course: Course) -> float:
     return best if item.arrives < len(course.warm) else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Bounds:
     """What a session could have cost at the least, in units."""
 

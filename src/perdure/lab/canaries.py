@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 from perdure.kernel.context import Original
 from perdure.kernel.messages import Block, Message, Text, ToolResult, ToolUse, Transcript, encode_json, text_of
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import overhead_tokens
+from perdure.kernel.value import value
 from perdure.lab.policies import Policy, Sent
 from perdure.lab.recording import Asked, Recording
 
@@ -43,7 +44,7 @@ _TOPICS = ("intake", "ledger", "courier", "harbor", "lantern", "meadow", "quarry
 _FOLDS = frozenset({"full_summary", "session_memory", "extractive", "native"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Canary:
     """One planted item."""
 
@@ -62,7 +63,7 @@ class Canary:
         return _ASKED[self.kind].format(topic=self.topic)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sighting:
     """One kind of canary in the view that was sent first after a round."""
 

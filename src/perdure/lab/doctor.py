@@ -6,11 +6,11 @@ It knows recorded usage and prices. It must never replay: what it tells is what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from perdure.kernel.messages import JsonObject, Usage
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 from perdure.lab.providers import profile_of
 from perdure.lab.recording import Asked, Recording
 from perdure.lab.report.table import short
@@ -23,7 +23,7 @@ PINGS = 3
 """Beyond so many, keeping the cache alive costs more than it saves on most pauses of recorded sessions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Incident:
     """One break."""
 

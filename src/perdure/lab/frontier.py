@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.messages import Json, JsonObject
+from perdure.kernel.value import value
 
 DRAWS = 1_000
 """Resamplings of the sessions behind an interval."""
@@ -19,7 +20,7 @@ SPREAD = 0.95
 """Part of the resamplings that lie within the interval."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Total:
     """One trial over all sessions. Prices in units of an uncached input token."""
 
@@ -69,7 +70,7 @@ class Total:
         return (self.visible + self.recallable) / self.asked if self.asked else 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Saving:
     """How much less one trial costs than another, over the same sessions."""
 

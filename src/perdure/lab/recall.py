@@ -7,16 +7,16 @@ is paid for once for each request that needed it, and is not taken to stay in th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.cache import Parts, bill
 from perdure.kernel.messages import Message, Transcript, weigh
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import Calibration, tokens_of
+from perdure.kernel.value import value
 from perdure.lab.needed import Vocabulary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Source:
     """A tool result that brought something which was needed later."""
 
@@ -27,7 +27,7 @@ class Source:
     """Whether a file or a search can be read again for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Missed:
     """The sources that one request needed and did not show."""
 
@@ -40,7 +40,7 @@ class Missed:
 NOTHING = Missed()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RecallPrice:
     """What getting something back is taken to cost; every figure may be changed."""
 
@@ -52,7 +52,7 @@ class RecallPrice:
     """What a source that is gone costs, in units of one that is recalled."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RecallCost:
     """What the misses of one request come to, in units of an uncached input token."""
 

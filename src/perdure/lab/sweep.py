@@ -13,11 +13,12 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from perdure.kernel.errors import InvalidJson, PerdureError
 from perdure.kernel.messages import Json, JsonObject, decode_json, encode_json
+from perdure.kernel.value import value
 from perdure.lab.readers import read
 from perdure.lab.recall import RecallPrice
 from perdure.lab.trial import Trial, rows_of
@@ -30,7 +31,7 @@ DEAREST = 10
 """Sessions of a trial whose dearest moments are kept: the ten dearest of all are among them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Plan:
     """What is done with each file."""
 
@@ -42,7 +43,7 @@ class Plan:
     """Of the code; `version_of_code`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Done:
     """A file that was worked through."""
 

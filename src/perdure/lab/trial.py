@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from perdure.kernel.context import PRESETS, Settings, preset
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Json, JsonObject, encode_json
+from perdure.kernel.value import value
 from perdure.lab.bound import bounds
 from perdure.lab.composition import KINDS
 from perdure.lab.policies import Policy, engine, policy_named
@@ -28,7 +29,7 @@ WORST = 10
 """Dearest moments that a row keeps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Trial:
     """What is tried on a session."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages import Usage
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.lab.recording import Asked, Recording
 
 Cause: TypeAlias = Literal["idle", "compacted", "edited", "model", "unexplained"]
@@ -22,7 +22,7 @@ CLOSE = 0.02
 """Part of the predicted read within which a prediction counts as close."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Pair:
     """One prediction."""
 
@@ -44,7 +44,7 @@ class Pair:
         return abs(self.predicted - self.seen) <= CLOSE * max(self.predicted, self.seen)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Validation:
     """How well the cache model does on some sessions."""
 

@@ -7,7 +7,7 @@ here fits is an `Other`: carried whole, so that a log with entries of an extensi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from perdure.kernel.cache.monitor import Reading
@@ -26,9 +26,10 @@ from perdure.kernel.messages.persist import (
     usage_from_json,
     usage_to_json,
 )
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Started:
     """A session began. What it began with is used again on resume, so that "once" means once per session."""
 
@@ -41,21 +42,21 @@ class Started:
     """What else the host wants to find again: working directory, thinking, limits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Said:
     """A message of the transcript."""
 
     message: Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edited:
     """Edits that were planned together: all of them are in force, or none."""
 
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Compacted:
     """A checkpoint became the baseline. The checkpoint itself is an edit of an entry before."""
 
@@ -68,7 +69,7 @@ class Compacted:
     """What writing the narrative cost, where a model did."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ModelChanged:
     """From here on another model, or another effort, answers."""
 
@@ -77,14 +78,14 @@ class ModelChanged:
     effort: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SettingsChanged:
     """From here on these settings hold, besides those from before."""
 
     settings: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Labelled:
     """A name for the session, or for one entry of it."""
 
@@ -94,7 +95,7 @@ class Labelled:
     """None: the session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Counted:
     """What a call of a model cost that answered no request of the conversation: a summary, a memory, a judgement."""
 
@@ -103,7 +104,7 @@ class Counted:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CacheRead:
     """What the cache monitor made of one answer."""
 
@@ -112,7 +113,7 @@ class CacheRead:
     reading: Reading
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Remembered:
     """A generation of the session memory."""
 
@@ -124,7 +125,7 @@ class Remembered:
     """The form that nobody has filled in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Other:
     """An entry of a kind that is not known here."""
 

@@ -19,6 +19,7 @@ from zlib import crc32
 from perdure.kernel.errors import InvalidJson, LogTooNew
 from perdure.kernel.messages import Json, JsonObject, decode_object, encode_json
 from perdure.kernel.messages.fields import Fields
+from perdure.kernel.value import value
 
 FORMAT = "perdure-session"
 VERSION = 1
@@ -31,7 +32,7 @@ _HEAD = re.compile(
 _KIND = re.compile(r"[a-z_]{1,40}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Origin:
     """Where a forked session comes from."""
 
@@ -40,7 +41,7 @@ class Origin:
     """The last entry that both share."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Header:
     """The first line of a log."""
 
@@ -53,7 +54,7 @@ class Header:
     """None for a session that is no fork."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Entry:
     """One entry, as the file holds it."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.log.line import Header, head_of, header_of
 
 
@@ -27,7 +28,7 @@ class Row:
     """Bytes of the payload."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Damage:
     """A line that is not what was written."""
 
@@ -36,7 +37,7 @@ class Damage:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Scan:
     """What a file holds."""
 

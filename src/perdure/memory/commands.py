@@ -7,11 +7,12 @@ the writer last saw it, or not at all. It must never know how a store keeps file
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perdure.guard import Guard
 from perdure.kernel.errors import MemoryFault, MemoryNotFound, MemoryTaken, SecretFound
 from perdure.kernel.messages import Provenance
+from perdure.kernel.value import value
 from perdure.memory.path import MemoryPath
 from perdure.memory.principal import Principal
 from perdure.memory.store import Entry, Kept, MemoryStore, changed, version_of
@@ -34,7 +35,7 @@ def _model_wrote_it(text: str) -> Provenance:
     return "assistant"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Commands:
     """The commands of one writer: one principal in one session.
 

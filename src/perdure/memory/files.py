@@ -19,13 +19,14 @@ import shutil
 import stat
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
 from perdure.kernel.errors import MemoryPathRefused, StoreUnreachable
 from perdure.kernel.messages import Provenance, decode_object, encode_json
+from perdure.kernel.value import value
 from perdure.memory.descriptors import FOLDER, Folder, descend, make_way, put, refused
 from perdure.memory.path import MemoryPath, fold
 from perdure.memory.principal import Principal, require
@@ -52,7 +53,7 @@ PATIENCE = 20.0
 """Seconds that a writer waits for others: a write takes milliseconds, so this one waits for a stopped process."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FileStore:
     """A store in a folder of this machine."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from perdure.kernel.errors import MemoryPathRefused
+from perdure.kernel.value import value
 
 ROOT = "/memories"
 LONGEST_NAME = 200
@@ -28,7 +28,7 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Control, format, surrogate, private and unassigned characters, and line separators (Unicode categories)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MemoryPath:
     """A place in a store: the names that lead to it, none for the root."""
 

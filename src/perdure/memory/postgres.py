@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from threading import Lock
 from typing import TypeAlias
@@ -19,6 +19,7 @@ from psycopg import sql
 
 from perdure.kernel.errors import MemoryPathRefused, StoreUnreachable
 from perdure.kernel.messages import Provenance
+from perdure.kernel.value import value
 from perdure.memory.path import MemoryPath
 from perdure.memory.principal import Principal, require
 from perdure.memory.schema import GRANTS, MIGRATIONS, SCHEMA_LOCK
@@ -92,7 +93,7 @@ def refuse_mighty(connection: Connection, role: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PostgresStore:
     """A store on a server. One connection, opened when it is first needed and again after it broke."""
 

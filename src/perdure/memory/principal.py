@@ -5,15 +5,14 @@ It knows two names. It must never know who may act for whom: the host says who i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perdure.kernel.errors import NoPrincipal
+from perdure.kernel.value import value
 
 LONGEST = 200
 """Characters of a tenant's or a user's name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Principal:
     """A user of a tenant: the owner of one namespace.
 

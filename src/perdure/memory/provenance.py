@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from perdure.kernel.messages import Block, Message, Provenance, Text, ToolResult, text_of
+from perdure.kernel.value import value
 from perdure.memory.store import least_trusted
 
 RUN = 6
@@ -19,7 +19,7 @@ _WORDS = re.compile(r"\w+")
 _TAG = re.compile(r"<(/?)(remembered)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sources:
     """What was read in a conversation, to find the origin of a text in it."""
 

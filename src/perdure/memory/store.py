@@ -7,12 +7,12 @@ It knows what a store promises. It must never know how one keeps it: files and P
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol
 
 from perdure.kernel.errors import MemoryChanged, MemoryFault, MemoryFull, MemoryNotFound, MemoryPathRefused, MemoryTaken
 from perdure.kernel.messages import Provenance
+from perdure.kernel.value import value
 from perdure.memory.path import ROOT, MemoryPath
 from perdure.memory.principal import Principal
 
@@ -23,7 +23,7 @@ BY_NAME: Mapping[str, Provenance] = dict(zip(TRUST, TRUST, strict=True))
 """The provenances by the names under which stores keep them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Caps:
     """What a namespace may hold."""
 
@@ -33,7 +33,7 @@ class Caps:
     """Files of one principal. Folders need files, so they are bounded too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Kept:
     """A file as it was read."""
 
@@ -43,7 +43,7 @@ class Kept:
     provenance: Provenance = "assistant"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Entry:
     """A file in a listing."""
 

@@ -13,9 +13,10 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from perdure.kernel.value import value
 
 Ending: TypeAlias = Literal["done", "failed", "late"]
 """`late`: it did not end in time and was killed."""
@@ -42,7 +43,7 @@ MOST = 64 * 1024
 """Bytes read of an answer: of one that is longer, only the beginning would be shown anyway."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Answer:
     """What git said."""
 
@@ -50,7 +51,7 @@ class Answer:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Git:
     """The program, and where it is asked."""
 

@@ -7,11 +7,11 @@ instructions of whoever wrote them, so a file counts only where it is: a link ma
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.plain import one_line
 from perdure.guard.reading import Caution, Reading, read_file
+from perdure.kernel.value import value
 from perdure.project.places import Places
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
@@ -23,7 +23,7 @@ ALL = 64 * 1024
 RULE = "\n\n---\n\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Instructions:
     """What the project context says."""
 

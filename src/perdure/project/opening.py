@@ -10,13 +10,14 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 
 from perdure.guard.reading import Caution
 from perdure.kernel.messages import Tool
 from perdure.kernel.prompt import Reminder, System, overlay_block, overlay_parts, part, system_of
+from perdure.kernel.value import value
 from perdure.project.instructions import read_instructions
 from perdure.project.overrides import Overrides, read_overrides
 from perdure.project.places import Places, home_of, places_of
@@ -35,7 +36,7 @@ from perdure.project.wording import (
 from perdure.project.wording.role import Role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Opening:
     """What a session starts with. Made by `Opening.read`."""
 
@@ -86,7 +87,7 @@ class Opening:
         return system_of(base=self.base, role=block, snapshot=self.snapshot.text, dynamic=dynamic)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Standing:
     """How everything stands that is told as parts, at one time."""
 

@@ -7,18 +7,18 @@ user has said that the repository is to be trusted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.plain import one_line
 from perdure.guard.reading import Caution, Reading, read_file
+from perdure.kernel.value import value
 from perdure.project.places import Places
 
 MOST = 32 * 1024
 """Bytes of one file: as much as of a file of the project context."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Overrides:
     """What stands in the place of our words, and what is told beside them."""
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.reading import read_file
+from perdure.kernel.value import value
 
 DIGITS = 12
 """Hexadecimal digits of the hash in an id: a million projects share one with a chance of 1 in 500."""
@@ -29,7 +29,7 @@ POINTER = 4096
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Places:
     """The folders of one working directory."""
 

@@ -7,13 +7,13 @@ only whether it fits; the order never follows from use, since a list that shuffl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import Caution, read_file
 from perdure.kernel.prompt import head_of
+from perdure.kernel.value import value
 from perdure.project.places import Places
 
 Source: TypeAlias = Literal["project", "user"]
@@ -30,7 +30,7 @@ FOLDERS = 500
 """Skills looked at in one place."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Skill:
     """A skill as the list tells of it."""
 
@@ -42,7 +42,7 @@ class Skill:
     """Its SKILL.md."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Skills:
     """All skills there are."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import Caution
+from perdure.kernel.value import value
 from perdure.project.git import Answer, Git, ask, find_git
 from perdure.project.places import Places
 
@@ -32,7 +32,7 @@ comparing the files, 0.25 s for 50,000 (measured on two cores, 2026-11)."""
 NO_REPOSITORY = "Git: this directory is not a repository."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Snapshot:
     """What is told of the repository."""
 

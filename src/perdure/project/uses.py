@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.reading import read_file
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import JsonObject, decode_object, encode_json
+from perdure.kernel.value import value
 
 FILE = "skill-uses.json"
 HALF_LIFE = 7 * 86_400
@@ -24,7 +24,7 @@ MOST = 256 * 1024
 """Bytes of the file: some thousand skills."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Use:
     """The uses of one skill."""
 

@@ -6,12 +6,13 @@ It knows the shape. It must never know a provider. A new provider is one folder 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from perdure.kernel.agent import Ask
 from perdure.kernel.messages import JsonObject, Request
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 from perdure.kernel.wire import Codec
 
 
@@ -41,7 +42,7 @@ class Api(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Endpoint:
     """Where bytes go, and by whose leave."""
 

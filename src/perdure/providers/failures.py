@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from perdure.guard import SecretGuard
 from perdure.kernel.agent import Failure, FailureKind
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import JsonObject, decode_json
+from perdure.kernel.value import value
 
 MESSAGE_LIMIT = 500
 """Characters of a provider's message that are kept: some quote the request back."""
@@ -76,7 +76,7 @@ STATUSES: Mapping[int, FailureKind] = {
 """What a status says where neither a code nor the words do. 413 comes from the edge and need not be JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Words:
     """What can be told from the text alone."""
 

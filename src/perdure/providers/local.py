@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import httpx
@@ -18,6 +18,7 @@ import httpx
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import Json, JsonObject, decode_json, encode_json
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.providers.edge import Edge
 from perdure.providers.http_model import HttpModel
 from perdure.providers.openai import ChatApi, chat
@@ -43,7 +44,7 @@ WINDOW_FIELDS = ("max_model_len", "loaded_context_length", "context_length", "co
 """Where servers tell the window in an entry of `/v1/models`: vLLM; LM Studio; OpenRouter, Ollama; Groq; LM Studio."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LocalModel:
     """A model that can be asked here and now."""
 

@@ -6,16 +6,16 @@ It knows kinds of failure, bounds and chance. It must never send anything.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 from perdure.kernel.agent import Failure, FailureKind
+from perdure.kernel.value import value
 
 PASSING: frozenset[FailureKind] = frozenset({"rate_limit", "overloaded", "server", "network", "cut"})
 """Failures that may be gone the next time. A spending cap is a rate limit without `retry-after`, and is not cured by
 waiting; the bound on tries ends that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Patience:
     """How often and how long."""
 

@@ -7,16 +7,17 @@ part of a conversation: no message, no turn, no other byte before the last mark.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.agent import Failure, Resting
 from perdure.kernel.cache import bill_of, next_ping
 from perdure.kernel.messages import Usage
+from perdure.kernel.value import value
 from perdure.providers.edge import Edge
 from perdure.providers.http_model import HttpModel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ping:
     """A request that kept the cache warm."""
 

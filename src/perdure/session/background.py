@@ -30,12 +30,13 @@ from perdure.kernel.context import (
     drive_async,
 )
 from perdure.kernel.messages import Message, Transcript
+from perdure.kernel.value import value
 
 AHEAD = 0.2
 """Part of the way from the fixed overhead to the fold point at which preparing begins before that point."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Prepared:
     """A checkpoint that waits for its moment."""
 

@@ -6,7 +6,6 @@ It knows how one is made and closed. It must never know what it is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.archive import open_archive
@@ -14,6 +13,7 @@ from perdure.guard import guarded
 from perdure.kernel.agent import Agent, AgentTool, Setup
 from perdure.kernel.context import Failed, Ladder, Restore
 from perdure.kernel.messages import Message, Text, Transcript
+from perdure.kernel.value import value
 from perdure.log import create_log
 from perdure.session.host import SessionHost
 from perdure.session.spec import Bench, Spec
@@ -22,7 +22,7 @@ from perdure.tools.seen import Seen
 from perdure.tools.subagent import Child, Ports, restricted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Family:
     """What the subagents of one session share."""
 

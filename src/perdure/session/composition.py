@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.checkpoint import OPENING
@@ -31,6 +30,7 @@ from perdure.kernel.messages import (
     weigh_tool,
 )
 from perdure.kernel.tokens import tokens_of
+from perdure.kernel.value import value
 from perdure.session.session import Session
 
 Kind: TypeAlias = Literal[
@@ -38,7 +38,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Share:
     """One kind, or one message."""
 
@@ -49,7 +49,7 @@ class Share:
     """Empty for a kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Composed:
     """A request by its parts."""
 

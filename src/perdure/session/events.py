@@ -6,13 +6,13 @@ It knows values. It must never know who listens.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from perdure.kernel.agent import Event
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SubagentHeard:
     """Something happened in a subagent."""
 

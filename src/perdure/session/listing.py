@@ -15,6 +15,7 @@ from pathlib import Path
 from perdure.kernel.context.describe import clip
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import REMINDER_OPENING, JsonObject, decode_json
+from perdure.kernel.value import value
 from perdure.log import KINDS, Labelled, SessionLog
 from perdure.log.line import Head, head_of, payload_of
 from perdure.session.stored import ENDING
@@ -34,7 +35,7 @@ _TYPED, _LABEL = b'"provenance":"user"', b'"kind":"label"'
 _PLACE = re.compile(r"m(\d+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Listed:
     """One session."""
 

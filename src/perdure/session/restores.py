@@ -7,7 +7,6 @@ outside the roots, what is binary or of a memory, or what the guard refuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard import Guard
@@ -16,6 +15,7 @@ from perdure.guard.reading import read_file
 from perdure.kernel.errors import SecretFound
 from perdure.kernel.messages import Message, ToolUse
 from perdure.kernel.prompt import note, remind
+from perdure.kernel.value import value
 from perdure.project.instructions import NAMES
 from perdure.tools.seen import Seen, digest_of
 
@@ -32,7 +32,7 @@ READERS = frozenset({"read", "Read", "read_file"})
 """Tools whose calls show a file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ground:
     """What a restore may touch."""
 
@@ -46,7 +46,7 @@ class Ground:
     """What a path stands for that a model wrote."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Again:
     """What was restored."""
 

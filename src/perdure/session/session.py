@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.archive import Archive, Recalled, carry_over, open_archive
@@ -47,6 +46,7 @@ from perdure.kernel.context.checkpoint import serialise
 from perdure.kernel.errors import DiskError, RevertRefused, UserError
 from perdure.kernel.messages import JsonObject, Message, Text, Transcript, Usage, weigh, weigh_text
 from perdure.kernel.tokens import tokens_of
+from perdure.kernel.value import value
 from perdure.log import (
     Counted,
     Labelled,
@@ -88,7 +88,7 @@ def _hear_nothing(_event: SessionEvent) -> None:
     """Nobody listens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Opened:
     """A log with what stands in it."""
 

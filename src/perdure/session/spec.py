@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import tzinfo
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from perdure.kernel.agent import AgentTool, Bounds, Model
 from perdure.kernel.agent import Guard as StopGuard
 from perdure.kernel.context import Settings
 from perdure.kernel.messages import Message, Tool, Transcript
+from perdure.kernel.value import value
 from perdure.project import Opening
 from perdure.tools.seen import Seen
 from perdure.tools.subagent import Ports
@@ -43,7 +44,7 @@ def not_planning() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Bench:
     """What a session lends to its tools."""
 
@@ -64,7 +65,7 @@ class Bench:
     """Makes subagents."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Spec:
     """What a session is made of."""
 

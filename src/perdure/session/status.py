@@ -7,7 +7,6 @@ status is asked for at every event.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.context import Attempt, Checkpoint, Commit, Edit, Limits, NativeCheckpoint, PrefixChange, Revert
 from perdure.kernel.context import Price as EditPrice
@@ -16,6 +15,7 @@ from perdure.kernel.context.economics import is_cold, price_of
 from perdure.kernel.context.edits import LIGHT_EDITS, Rung, Why
 from perdure.kernel.messages import Transcript, weigh
 from perdure.kernel.tokens import tokens_of
+from perdure.kernel.value import value
 from perdure.session.costs import saved_usd
 from perdure.session.session import Session
 
@@ -23,7 +23,7 @@ NO_EDIT = (Attempt, Commit, PrefixChange, Revert)
 """Entries of a ledger that take nothing out of the view."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Status:
     """A session at a glance. Sizes are in tokens; `fixed`, `cached` and `fresh` add up to the next request."""
 
@@ -61,7 +61,7 @@ class Status:
         return self.fixed + self.cached + self.fresh
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reasons:
     """The newest edit: what was done, why, and whether it pays."""
 
@@ -77,7 +77,7 @@ class Reasons:
     """What it took out of the view."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Loss:
     """One thing that left the view, or that was taken back since."""
 

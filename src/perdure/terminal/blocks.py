@@ -6,7 +6,6 @@ It knows colours and widths. It must never print, and never show a text of a mod
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
 from typing import Protocol, cast
@@ -14,6 +13,7 @@ from typing import Protocol, cast
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import CompactionEnd, Trouble
 from perdure.kernel.messages import ToolResult, ToolUse, text_of
+from perdure.kernel.value import value
 from perdure.terminal.plain import clean
 
 PREVIEW = 4
@@ -29,7 +29,7 @@ class _Console(Protocol):
     def print(self, *objects: object) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Look:
     """How things look."""
 

@@ -6,10 +6,10 @@ It knows shapes. It must never know how a session is opened.
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from perdure.kernel.value import value
 from perdure.session import Session
 from perdure.tools.permissions import Mode
 
@@ -49,7 +49,7 @@ class Desk(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Folders:
     """Where things of the project are."""
 
@@ -66,7 +66,7 @@ class Folders:
 Next: TypeAlias = Path | Literal["new"] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Leave:
     """The screen was left."""
 

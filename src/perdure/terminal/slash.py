@@ -17,6 +17,7 @@ from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import read_file
 from perdure.kernel.errors import UserError
 from perdure.kernel.prompt import head_of
+from perdure.kernel.value import value
 from perdure.memory.auto import check
 from perdure.project import find_skills, places_of
 from perdure.session import find_session
@@ -39,21 +40,21 @@ ENDINGS: tuple[tuple[Form, str], ...] = (("markdown", "md"), ("json", "json"), (
 MODES = ("ask", "accept_edits", "plan", "full")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Told:
     """Lines to print."""
 
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Say:
     """A text to say to the model."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edit:
     """A file to open in the user's editor."""
 
@@ -67,7 +68,7 @@ Made: TypeAlias = "Outcome | Iterable[str] | str | None"
 Handler: TypeAlias = Callable[["Room", str], "Made | Awaitable[Made]"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Room:
     """What commands work on."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 import httpx
@@ -16,6 +16,7 @@ import httpx
 from perdure.kernel.agent import Agent, AgentTool, Bounds, EndState, Event, Setup
 from perdure.kernel.messages import JsonObject, Tool, text_of
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.kernel.wire import ANTHROPIC, CHAT, RESPONSES, Codec, Dialect
 from perdure.providers import ChatApi, Edge, HttpModel, anthropic, chat, openai
 from perdure.testing.doubles import AnthropicDouble, OpenAIDouble
@@ -48,7 +49,7 @@ _STRICT: dict[Dialect, tuple[str, ...]] = {
 _SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ChaosRun:
     """One conversation under chaos; the same for the same values."""
 

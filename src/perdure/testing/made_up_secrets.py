@@ -10,9 +10,11 @@ from __future__ import annotations
 import string
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Literal, TypeAlias
+
+from perdure.kernel.value import value
 
 Setting: TypeAlias = Literal["code", "log", "prose"]
 Make: TypeAlias = Callable[[Random], str]
@@ -32,7 +34,7 @@ BARE_LINES: Mapping[Setting, tuple[str, ...]] = {
 """For values that speak for themselves."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Kind:
     """One kind of secret."""
 
@@ -40,7 +42,7 @@ class Kind:
     lines: Mapping[Setting, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MadeUpSecret:
     """A text with one secret in it."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 import httpx
@@ -37,6 +37,7 @@ from perdure.kernel.messages import (
     encode_json,
 )
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.kernel.wire import ANTHROPIC, Codec, Dialect
 from perdure.kernel.wire.validity import check
 from perdure.providers import Edge, HttpModel, anthropic
@@ -58,7 +59,7 @@ OVER = "(the script is over)"
 """What a scripted model says when nothing is left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ScriptTurn:
     """One answer, or one failure."""
 

@@ -6,15 +6,15 @@ It knows kinds of effects. It must never decide about one, and never perform one
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ReadPath:
     """A file is read, or a folder is listed or searched."""
 
@@ -22,7 +22,7 @@ class ReadPath:
     """Absolute. Links in it are resolved where it is judged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WritePath:
     """A file or folder is made, changed or removed."""
 
@@ -30,7 +30,7 @@ class WritePath:
     """Absolute. Links in it are resolved where it is judged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunCommand:
     """A shell runs a command."""
 
@@ -40,14 +40,14 @@ class RunCommand:
     """The folder that it starts in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fetch:
     """Something is asked of the network."""
 
     url: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CallServer:
     """A tool of an MCP server is called, of which nobody here knows what it does."""
 
@@ -55,7 +55,7 @@ class CallServer:
     tool: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Spawn:
     """Another agent starts. Its own calls are judged as they come."""
 
@@ -63,7 +63,7 @@ class Spawn:
     """Its task, for people."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Harmless:
     """Nothing outside the conversation is touched, or the call will fail by itself."""
 
@@ -71,7 +71,7 @@ class Harmless:
 Action: TypeAlias = ReadPath | WritePath | RunCommand | Fetch | CallServer | Spawn | Harmless
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Offered:
     """A tool together with what its calls would do."""
 

@@ -7,12 +7,12 @@ so, since an answer that nobody gave is worse than none.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import Json, JsonObject, Tool
+from perdure.kernel.value import value
 from perdure.tools.actions import Harmless, Offered
 from perdure.tools.arguments import objects_in
 from perdure.tools.failed import ToolFailed
@@ -71,7 +71,7 @@ ASK_USER = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Option:
     """One of the answers that the model offers."""
 
@@ -79,7 +79,7 @@ class Option:
     means: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Question:
     """What the model asks. Text of the model: a screen has to show it as such."""
 
@@ -89,7 +89,7 @@ class Question:
     several: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reply:
     """What the user said to one question."""
 

@@ -11,11 +11,11 @@ import asyncio
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.value import value
 from perdure.tools.actions import Action, Harmless, Offered, RunCommand
 from perdure.tools.arguments import arguments, number_in, text_in, truth_in
 from perdure.tools.disk import existing_folder
@@ -73,7 +73,7 @@ _OVERPRINTED = re.compile(r"[^\n]*\r(?!\n)(?=[^\r\n])")
 _ONLY_CD = re.compile(r"\s*cd\s+[^;&|\n]+\s*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Shell:
     """How a command becomes a process."""
 
@@ -83,7 +83,7 @@ class Shell:
     """Puts a sandbox around a program that starts in a folder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wanted:
     """What a call asks for."""
 

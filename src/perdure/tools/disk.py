@@ -13,10 +13,10 @@ import stat
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from perdure.kernel.value import value
 from perdure.tools.encoding import shown
 from perdure.tools.failed import ToolFailed
 
@@ -34,7 +34,7 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class State:
     """Which state of a file was looked at: any change of it changes this."""
 

@@ -11,11 +11,11 @@ import difflib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.value import value
 from perdure.tools.actions import Harmless, Offered, WritePath
 from perdure.tools.arguments import arguments, objects_in, text_in, truth_in
 from perdure.tools.diff import diff_of
@@ -66,7 +66,7 @@ _EDIT = Tool(
 _ALONE = ("old_string", "new_string", "replace_all", "oldText", "newText", "oldString", "newString", "replaceAll")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edit:
     """One replacement."""
 
@@ -75,7 +75,7 @@ class Edit:
     everywhere: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Present:
     """A file as it is now, known to the model."""
 

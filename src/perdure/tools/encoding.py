@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from perdure.kernel.value import value
 from perdure.tools.failed import ToolFailed
 
 LineEnd: TypeAlias = Literal["\n", "\r\n"]
@@ -29,7 +29,7 @@ _CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Encoding:
     """How a text stands in its file."""
 

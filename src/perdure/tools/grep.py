@@ -11,11 +11,11 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.value import value
 from perdure.tools import grep_worker
 from perdure.tools.actions import Action, Harmless, Offered, ReadPath
 from perdure.tools.arguments import arguments, choice_in, number_in, text_in, truth_in
@@ -59,7 +59,7 @@ GREP = Tool(
 _ROW = re.compile(r"(?P<path>[^\0]*)\0(?P<line>\d+)(?P<kind>[:-])(?P<text>.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wanted:
     """What a call asks for."""
 
@@ -72,7 +72,7 @@ class Wanted:
     limit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Hit:
     """A line that matches, or one beside it."""
 

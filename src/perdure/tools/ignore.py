@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.reading import read_file
+from perdure.kernel.value import value
 
 LARGEST = 500_000
 """Bytes of a file of patterns."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rule:
     """One pattern."""
 

@@ -7,7 +7,7 @@ provider caches, so a new tool comes last.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from perdure.archive import Archive
@@ -15,6 +15,7 @@ from perdure.guard import Guard
 from perdure.kernel.agent import AgentTool, Result
 from perdure.kernel.errors import SecretFound
 from perdure.kernel.messages import Json, JsonObject, Message, ToolUse
+from perdure.kernel.value import value
 from perdure.project import Places, record_use
 from perdure.tools import ask_user, bash, edit, glob, grep, plan, read, recall, skill, subagent, todo, write
 from perdure.tools.actions import Harmless, Offered, WritePath
@@ -29,7 +30,7 @@ from perdure.tools.todo import Todos
 from perdure.tools.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Kit:
     """What the tools of one session work with."""
 

@@ -6,7 +6,8 @@ It knows signatures. It must never decode a picture.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from perdure.kernel.value import value
 
 _OTHERS = (
     (b"\x7fELF", "an ELF program or library"),
@@ -33,7 +34,7 @@ _OTHERS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Picture:
     """A picture of a kind that models take."""
 

@@ -7,10 +7,10 @@ model wrote: whatever is wrong comes back as a result that says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from perdure.kernel.errors import InvalidJson, MemoryFault
 from perdure.kernel.messages import Extra, Json, JsonObject, Tool, ToolResult, ToolUse, decode_object, kind_of
+from perdure.kernel.value import value
 from perdure.memory import CommandFailed, Commands, MemoryPath, parse_path
 
 NAME = "memory"
@@ -52,7 +52,7 @@ FOR_ANTHROPIC = Tool(name=NAME, extra=Extra(dialect="anthropic", fields=(("type"
 """The tool as Claude knows it by its type; the provider adds description, schema and a protocol of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MemoryTool:
     """Carries out the calls of one session."""
 

@@ -7,11 +7,11 @@ the model of it with `kernel.prompt.plan_mode`. Both tools are there from the st
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Tool, kind_of
+from perdure.kernel.value import value
 from perdure.tools.actions import Harmless, Offered
 from perdure.tools.failed import ToolFailed
 
@@ -46,7 +46,7 @@ EXIT_PLAN = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Proposal:
     """What the user is asked to agree to. Text of the model: a screen has to show it as such."""
 
@@ -55,7 +55,7 @@ class Proposal:
     """Why a plan is needed, or the plan."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Verdict:
     """What the user said to it."""
 
@@ -67,7 +67,7 @@ class Verdict:
 Approve: TypeAlias = Callable[[Proposal], Awaitable[Verdict]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Planning:
     """The session's side of plan mode."""
 

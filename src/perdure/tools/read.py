@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import BinaryIO
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.agent.ports import Result
 from perdure.kernel.messages import Image, JsonObject, Text, Tool
+from perdure.kernel.value import value
 from perdure.tools.actions import Harmless, Offered, ReadPath
 from perdure.tools.arguments import arguments, number_in, text_in
 from perdure.tools.disk import opened, real
@@ -65,7 +65,7 @@ READ = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wanted:
     """What a call asks for."""
 
@@ -74,7 +74,7 @@ class Wanted:
     limit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Excerpt:
     """Lines of a file."""
 
@@ -128,7 +128,7 @@ def read(workspace: Workspace, seen: Seen, wanted: Wanted) -> Result:
     return _told(name, excerpt, encoding, crlf=b"\r\n" in sample)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Source:
     """Where lines come from: the file itself, or what was made of the whole of it."""
 

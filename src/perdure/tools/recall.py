@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.archive import Archive, Line, Listed, Recalled, lines_matching
 from perdure.kernel.errors import DiskError, HandleGone, InvalidJson
@@ -23,6 +22,7 @@ from perdure.kernel.messages import (
     decode_object,
     kind_of,
 )
+from perdure.kernel.value import value
 
 NAME = "recall"
 
@@ -60,7 +60,7 @@ RECALL = Tool(
 """The definition. To be offered together with handles, or neither: see `Settings.recall_tool`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wanted:
     """What a call asks for."""
 
@@ -73,7 +73,7 @@ class Wanted:
     """Of the first line, counted from 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RecallTool:
     """Carries out the calls of one session."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from perdure.kernel.value import value
 from perdure.tools.failed import ToolFailed
 
 PATIENCE = 10
@@ -30,7 +30,7 @@ KEPT = (".git/hooks", ".git/config", ".perdure", ".vscode", ".idea", ".husky", "
 """What lies in a root and runs by itself, or holds permissions: it can be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Walls:
     """What a sandbox is made of. Every path is there, with its links resolved."""
 

@@ -6,10 +6,12 @@ It knows paths, hashes and line numbers. It must never touch a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from perdure.kernel.value import value
 
 Touch: TypeAlias = Literal["read", "modified"]
 
@@ -17,7 +19,7 @@ Span: TypeAlias = tuple[int, int]
 """First and last line, counted from 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sight:
     """What the model knows of a file."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.plain import clip, one_line
@@ -17,6 +16,7 @@ from perdure.kernel.agent import AgentTool
 from perdure.kernel.agent.mend import arguments_of
 from perdure.kernel.messages import JsonObject, Message, Tool, ToolUse, kind_of, text_of
 from perdure.kernel.prompt import head_of, note, remind
+from perdure.kernel.value import value
 from perdure.project import Places, Skill, find_skills
 from perdure.tools.actions import Harmless, Offered
 from perdure.tools.failed import ToolFailed
@@ -52,7 +52,7 @@ SKILL = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Used:
     """A skill that a conversation used."""
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import Agent, AgentEnd, AgentTool, Event, UsageSeen
 from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.value import value
 from perdure.tools.actions import Action, Harmless, Offered, Spawn
 from perdure.tools.arguments import objects_in
 from perdure.tools.failed import ToolFailed
@@ -67,7 +68,7 @@ SUBAGENT = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Task:
     """What a subagent has to do."""
 
@@ -76,7 +77,7 @@ class Task:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Child:
     """A subagent that is ready to run."""
 
@@ -87,7 +88,7 @@ class Child:
     """Lets go of its log. Called once, however the run ended; may not raise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ports:
     """The session's side of subagents."""
 

@@ -7,12 +7,12 @@ that in the view, and a checkpoint reads the open ones out of the calls themselv
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.agent.mend import arguments_of
 from perdure.kernel.messages import Json, JsonObject, Message, Tool, kind_of
+from perdure.kernel.value import value
 from perdure.tools.actions import Harmless, Offered
 from perdure.tools.arguments import objects_in
 from perdure.tools.failed import ToolFailed
@@ -55,7 +55,7 @@ TODO = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Todo:
     """One thing to do."""
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from perdure.kernel.value import value
 from perdure.tools.ignore import Rule, is_ignored, rules_in
 
 MOST = 300_000
 """Entries that are looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Found:
     """An entry."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
 from typing import Protocol, TypeAlias, cast
@@ -20,6 +19,7 @@ import httpx
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.value import value
 from perdure.tools.actions import Action, Fetch, Harmless, Offered
 from perdure.tools.arguments import arguments, text_in
 from perdure.tools.failed import ToolFailed
@@ -63,7 +63,7 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Web:
     """The web as the tool reaches it."""
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from perdure.kernel.value import value
 from perdure.tools.failed import ToolFailed
 
 LONGEST = 4_096
 """Characters of a path: what Linux takes (PATH_MAX), so that nothing longer is looked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Workspace:
     """The folders of one session. They stay as they are while it lasts."""
 

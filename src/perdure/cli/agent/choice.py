@@ -7,12 +7,13 @@ must never open a connection, nor show a key. A key goes only to the server that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidSetting, NoModel
 from perdure.kernel.messages import JsonObject
 from perdure.kernel.models import ModelProfile, declare, lookup
+from perdure.kernel.value import value
 from perdure.project.settings import Settled
 from perdure.providers import AnthropicApi, ChatApi, Edge, HttpModel, LocalModel, ResponsesApi, anthropic, chat, openai
 
@@ -37,7 +38,7 @@ no model is set up. Any of these is enough:
 To see Perdure at work without any of them: perdure demo"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Chosen:
     """A model and the way to it."""
 

@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -25,6 +24,7 @@ from perdure.guard.plain import one_line
 from perdure.kernel.agent import Answered, Ask, Failure
 from perdure.kernel.errors import InvalidSetting, PerdureError
 from perdure.kernel.messages import Json, Message, Text, encode_json
+from perdure.kernel.value import value
 from perdure.memory.auto import check
 from perdure.providers import LocalModel, find_local
 
@@ -46,7 +46,7 @@ examples:
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Finding:
     """One thing that was looked at."""
 

@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -22,6 +21,7 @@ from perdure.cli.agent.wire import end_to_json, event_to_json
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import AgentEnd, CompactionEnd, ToolStart, Trouble
 from perdure.kernel.messages import Json, encode_json
+from perdure.kernel.value import value
 from perdure.session import Session, SessionEvent
 
 Output: TypeAlias = Literal["text", "json", "jsonl"]
@@ -33,7 +33,7 @@ WIDTH = 100
 """Characters of a line on standard error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Task:
     """What is to be done without a screen."""
 

@@ -20,6 +20,7 @@ from perdure.cli.agent.place import Place
 from perdure.guard import SecretGuard
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Message, Tool, Transcript, decode_json, encode_json
+from perdure.kernel.value import value
 from perdure.project import Opening
 from perdure.project.settings import Settled
 from perdure.providers import Edge, HttpModel, find_local, window_of
@@ -120,7 +121,7 @@ class Desk:
         return f"{chosen.name}, {chosen.because}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Opens:
     """Which session, and who is there."""
 
@@ -284,7 +285,7 @@ def _skills_again(
     return skill.retold(messages, tail, checkpoint=checkpoint, time=now)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Served:
     """What MCP servers bring; nothing where none is set."""
 

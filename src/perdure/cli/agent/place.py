@@ -6,18 +6,18 @@ It knows which files and variables are read, in which order. It must never know 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.reading import Caution
 from perdure.kernel.errors import UserError
+from perdure.kernel.value import value
 from perdure.project import Places, home_of, places_of
 from perdure.project.settings import Layer, Settled, from_environment, is_trusted, read_layer, settle
 
 FILE = "settings.toml"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Place:
     """A working directory with its settings."""
 

@@ -20,6 +20,7 @@ from typing import cast
 
 from perdure.cli.demo.meter import Meter
 from perdure.kernel.errors import PerdureError
+from perdure.kernel.value import value
 from perdure.session.spec import wall_clock
 from perdure.testing.doubles import AnthropicDouble, serve
 from perdure.testing.doubles.anthropic.models import MODELS
@@ -44,7 +45,7 @@ class DemoFailed(PerdureError):
     """The demo did not come to its end; the message says where it stopped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Stage:
     """Where a demo plays."""
 

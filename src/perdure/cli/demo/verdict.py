@@ -10,13 +10,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from perdure.archive import Archive, open_archive
 from perdure.cli.demo.stage import Played, Stage
 from perdure.kernel.context import Checkpoint, ClearToolInput, Edit, NativeCheckpoint
 from perdure.kernel.messages import Message, ToolResult, ToolUse, Transcript
+from perdure.kernel.value import value
 from perdure.lab.readers.read import read
 from perdure.lab.recording import Recording
 from perdure.log import read_log, state_of
@@ -25,7 +26,7 @@ from perdure.testing.freight import CORRECTION, RULES
 from perdure.testing.freight.sample import clause_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Check:
     """How many of how many are right."""
 
@@ -39,7 +40,7 @@ class Check:
         return self.right == self.of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Verdict:
     """Everything that was found."""
 

@@ -5,7 +5,6 @@ It knows what is told. It must never know who listens. Every event has a `name`,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from perdure.kernel.agent.ports import Failure
@@ -14,6 +13,7 @@ from perdure.kernel.cache import Reading
 from perdure.kernel.context import Projection, Rung
 from perdure.kernel.errors import PerdureError
 from perdure.kernel.messages import Message, ToolResult, ToolUse, Usage
+from perdure.kernel.value import value
 from perdure.kernel.wire import Delta
 
 CompactionKind: TypeAlias = Literal["micro", "trim", "full", "memory"]
@@ -32,7 +32,7 @@ KINDS: dict[Rung, CompactionKind] = {
 """What people call a rewrite, by the rung that made it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AgentStart:
     """A run begins."""
 
@@ -40,7 +40,7 @@ class AgentStart:
     model: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TurnStart:
     """The model is about to be called."""
 
@@ -51,7 +51,7 @@ class TurnStart:
     """Estimated size of the request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MessageDelta:
     """A piece of the answer arrived."""
 
@@ -59,7 +59,7 @@ class MessageDelta:
     delta: Delta
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MessageEnd:
     """A message is part of the conversation now."""
 
@@ -67,7 +67,7 @@ class MessageEnd:
     message: Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolStart:
     """A call begins to run."""
 
@@ -75,7 +75,7 @@ class ToolStart:
     call: ToolUse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolEnd:
     """A call ended."""
 
@@ -84,7 +84,7 @@ class ToolEnd:
     result: ToolResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CompactionStart:
     """The view is being rewritten: told of every rewrite that changed something, and of one that somebody asked for."""
 
@@ -92,7 +92,7 @@ class CompactionStart:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CompactionEnd:
     """A rewrite is done."""
 
@@ -114,7 +114,7 @@ class CompactionEnd:
         return self.kind is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class UsageSeen:
     """The provider counted."""
 
@@ -127,7 +127,7 @@ class UsageSeen:
     purpose: Literal["answer", "summary"] = "answer"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CacheBreak:
     """The provider read less from its cache than before."""
 
@@ -139,7 +139,7 @@ class CacheBreak:
     """Where the two bodies first differ, in bytes without marks; None where the later one extends the earlier."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reminder:
     """The harness told the model something."""
 
@@ -147,7 +147,7 @@ class Reminder:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Trouble:
     """Something failed."""
 
@@ -159,7 +159,7 @@ class Trouble:
     """Deltas that were given out since the turn began are void."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AgentEnd:
     """A run is over, in a state that has a name."""
 

@@ -7,12 +7,12 @@ session with a log, or nothing but memory.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from perdure.kernel.context import Answer, Need
 from perdure.kernel.messages import Block, JsonObject, Mark, Message, Request, Response, Text, Tool
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 from perdure.kernel.wire import Codec, Delta
 
 FailureKind: TypeAlias = Literal[
@@ -34,7 +34,7 @@ the answer began and broke off, or was no legal stream. `thinking_bound`: thinki
 the request may go again with `drop_block`. `invalid`: the provider refuses the request for another reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Failure:
     """A request without an answer, classified where the provider's words are known."""
 
@@ -55,7 +55,7 @@ class Failure:
     """The provider's limit, where it tells."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Retrying:
     """The same bytes go again."""
 
@@ -68,7 +68,7 @@ class Retrying:
     """Deltas of the broken answer were given out. They are void: the next answer begins anew."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Answered:
     """The whole response, last event of a stream that went well."""
 
@@ -78,7 +78,7 @@ class Answered:
 ModelEvent: TypeAlias = Delta | Retrying | Answered | Failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ask:
     """What the loop wants answered, in no dialect's words."""
 
@@ -141,7 +141,7 @@ Result: TypeAlias = str | tuple[Block, ...]
 """What a tool gives back: text, or blocks such as images."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AgentTool:
     """A tool with the code that runs it."""
 

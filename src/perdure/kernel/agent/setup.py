@@ -5,7 +5,7 @@ It knows values. It must never know a run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.kernel.agent.answers import note_message
 from perdure.kernel.agent.ports import AgentTool, Ask, Guard, Model, Tell
@@ -13,6 +13,7 @@ from perdure.kernel.agent.state import Bounds
 from perdure.kernel.context import InMemory, Ladder, Ledger, Original, Projection, Settings, Summarize
 from perdure.kernel.messages import JsonObject, Message, Text, Tool, Transcript, text_of
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 
 RECALL = Tool(
     name="recall",
@@ -24,7 +25,7 @@ RECALL = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Setup:
     """An agent's fixed parts, and the conversation that it goes on with."""
 

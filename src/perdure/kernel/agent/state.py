@@ -5,8 +5,10 @@ It knows words and counters. It must never know what leads from one to the next:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from perdure.kernel.value import value
 
 Phase: TypeAlias = Literal["project", "call", "tools", "recover"]
 
@@ -48,7 +50,7 @@ Signal: TypeAlias = Literal[
 more. `paused`: the provider wants to be called again to go on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Bounds:
     """How far a run may go."""
 
@@ -68,7 +70,7 @@ class Bounds:
     """Answers in a row that the provider may pause."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class State:
     """Where a run stands."""
 

@@ -7,7 +7,7 @@ history is kept from call to call, so that a long one costs what is new.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.agent.ports import Ask
 from perdure.kernel.agent.requests import Requests, moved_since, seconds_of
@@ -16,10 +16,11 @@ from perdure.kernel.cache.chain import last_markable
 from perdure.kernel.context import Ledger, Projection
 from perdure.kernel.messages import Mark, Message, Request, Transcript, Usage
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 from perdure.kernel.wire import Codec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Resting:
     """A conversation between two runs: what a ping has to repeat, and what tells whether one pays."""
 
@@ -30,7 +31,7 @@ class Resting:
     """The pauses between requests so far, in seconds, the newest last."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Seen:
     """What an answer's usage told."""
 

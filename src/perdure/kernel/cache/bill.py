@@ -5,13 +5,12 @@ It knows prices and parts. It must never know why a token was read or written: `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perdure.kernel.messages import Usage
 from perdure.kernel.models import CacheRules, ModelProfile, Prices
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Bill:
     """The tokens of one request by price, and what they come to. Parts add up to the whole prompt."""
 
@@ -35,7 +34,7 @@ class Bill:
         return self.read + self.written + self.written_long + self.fresh
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Parts:
     """The tokens of a prompt by how each is billed, and of its answer."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
 from perdure.kernel.cache.content import DIGEST, Seen, digest_of, seen_in, seen_system, seen_tool
@@ -30,12 +30,13 @@ from perdure.kernel.messages import (
 )
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import TOOL_PROMPT, UNCALIBRATED, Calibration, tokens_of
+from perdure.kernel.value import value
 
 SHOWN_THINKING = frozenset({"display", "block_binding"})
 """Fields of `thinking` that change what is shown or checked, and not the prompt."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Head:
     """What stands before the messages: the model, its settings, tools and system blocks."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from perdure.kernel.messages import (
     Block,
@@ -34,12 +33,13 @@ from perdure.kernel.messages import (
     weigh_block,
     weigh_tool,
 )
+from perdure.kernel.value import value
 
 DIGEST = 16
 """Bytes of a digest: enough that no two prefixes of any session ever meet by chance."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Seen:
     """One block as the cache sees it: one position of its lookback."""
 

@@ -6,11 +6,12 @@ kept pending until the answer's usage commits it; a request that failed leaves t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from perdure.kernel.cache.chain import PrefixChain
 from perdure.kernel.messages import Usage
+from perdure.kernel.value import value
 
 LEAST_DROP = 2_000
 """Tokens by which a read must fall short of the last one to be called a break: less is a block more or less."""
@@ -26,7 +27,7 @@ Cause: TypeAlias = Literal[
 `unexplained`: the request extended the last one, and the provider read less all the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reading:
     """What one answer told about the cache."""
 
@@ -46,7 +47,7 @@ class Reading:
         return self.cause in {"expired", "edited"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sent:
     """A request that was sent."""
 
@@ -59,7 +60,7 @@ class Sent:
     """Whether the ledger grew since the request before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CacheMonitor:
     """The last answered request, and the one that waits for its answer."""
 

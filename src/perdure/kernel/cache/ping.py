@@ -8,9 +8,9 @@ have to be written again otherwise. Measured on recorded sessions, three in a ro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 
 MOST_PINGS = 3
 """In one pause."""
@@ -19,7 +19,7 @@ SPARE = 0.05
 """The part of a life that is kept spare, for a clock that differs and a request that takes its time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Pause:
     """A conversation that waits for its user."""
 

@@ -8,13 +8,14 @@ one value may serve several sessions and models, as the provider's cache does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 from perdure.kernel.cache.bill import Bill, Parts, bill
 from perdure.kernel.cache.chain import PrefixChain, chain_of, last_markable
 from perdure.kernel.messages import Mark, Request
 from perdure.kernel.models import CacheRules, ModelProfile
+from perdure.kernel.value import value
 
 LIVELY = 128
 """Entries beyond which the dead ones are swept out."""
@@ -23,7 +24,7 @@ PREFIXES = 32
 """Prefixes that an automatic cache is taken to hold, the newest first: subagents and branches beside the main line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Entry:
     """One prefix that was written at a mark."""
 
@@ -33,7 +34,7 @@ class Entry:
     """Unix seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Held:
     """One whole prompt that an automatic cache saw."""
 
@@ -41,7 +42,7 @@ class Held:
     expires: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PromptCache:
     """What a provider still holds. `price` gives the next state; this one stays as it is."""
 

@@ -7,12 +7,13 @@ the ledger, so a restart changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.kernel.context.edits import Attempt, Edit, Rung
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Breaker:
     """Half open after a skip: at the limit the model is skipped once, then tried once more.
 
@@ -40,7 +41,7 @@ class Breaker:
         return replace(self, failures=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Guard:
     """Which rungs made no progress, and up to which size of the transcript they rest."""
 

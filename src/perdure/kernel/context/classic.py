@@ -9,7 +9,7 @@ the one thing that lasts: it becomes the new baseline.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.checkpoint import CLOSING, OPENING
 from perdure.kernel.context.checkpoint.ask import transcript_request
@@ -36,6 +36,7 @@ from perdure.kernel.messages import (
     text_of,
 )
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 
 KEEP_RESULTS = 5
 SMALL_RESULT = 200
@@ -46,7 +47,7 @@ BREAKER_LIMIT = 3
 IMAGE_TOKENS = 1_200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClassicView:
     """What the classic ladder would send."""
 
@@ -61,7 +62,7 @@ class ClassicView:
     """Why a rung failed; the call that asked for the view fails with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _State:
     """A view in the making."""
 

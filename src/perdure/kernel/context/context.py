@@ -7,7 +7,7 @@ that does may be handed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from perdure.kernel.context.drive import InMemory, drive
@@ -28,6 +28,7 @@ from perdure.kernel.messages import (
     readable,
 )
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.kernel.wire import ANTHROPIC, CHAT, RESPONSES
 from perdure.kernel.wire.codec import Codec, Dialect
 
@@ -36,7 +37,7 @@ T = TypeVar("T")
 CODECS: Mapping[Dialect, Codec] = {"anthropic": ANTHROPIC, "chat": CHAT, "responses": RESPONSES}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sending:
     """What to send, and what became of the rest."""
 

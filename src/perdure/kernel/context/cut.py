@@ -7,12 +7,12 @@ and keeps those from `i` on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.messages import Message
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Cut:
     """A chosen cut."""
 

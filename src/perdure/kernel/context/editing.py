@@ -8,7 +8,6 @@ and the prefix with it; here an edit once made stays, and only what is new is ad
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.describe import call_names, describe_call
@@ -18,9 +17,10 @@ from perdure.kernel.context.situation import Proposal, Situation
 from perdure.kernel.context.strategies.tool_results import clear_result, propose_input
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Json, Message, RedactedThinking, Thinking, ToolResult, ToolUse, freeze_object
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Trigger:
     """When clearing begins: once the request exceeds this."""
 
@@ -28,7 +28,7 @@ class Trigger:
     value: int = 100_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClearToolUses:
     """`clear_tool_uses_20250919`: the oldest results go, all but the newest `keep`."""
 
@@ -44,7 +44,7 @@ class ClearToolUses:
     """Where not those of all tools: the names of those whose arguments go."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClearThinkingTurns:
     """`clear_thinking_20251015`: thinking goes, but that of the newest `keep` assistant turns that have any."""
 

@@ -6,11 +6,11 @@ beyond the words that it carries for people: `render` runs no strategy, so the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.checkpoint.document import CheckpointDocument
 from perdure.kernel.messages import Compaction, JsonObject, Message
+from perdure.kernel.value import value
 
 Rung: TypeAlias = Literal[
     "entry_reduction",
@@ -35,7 +35,7 @@ Outcome: TypeAlias = Literal["model_failed", "model_succeeded", "skipped", "no_p
 """How an attempt ended that changed nothing by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reason:
     """Why an edit was made and what it was expected to bring; the same for all edits of one batch."""
 
@@ -49,7 +49,7 @@ class Reason:
     """Names the edits that were planned together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ReduceOutput:
     """A large tool output, already reduced before its first send."""
 
@@ -64,7 +64,7 @@ class ReduceOutput:
     """Tokens that the view became smaller by."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClearToolResult:
     """An old tool result, replaced by a placeholder."""
 
@@ -77,7 +77,7 @@ class ClearToolResult:
     saved: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClearToolInput:
     """The arguments of an old call, replaced by smaller ones."""
 
@@ -90,7 +90,7 @@ class ClearToolInput:
     saved: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClearThinking:
     """All thinking of one message, removed; never a part of it, and never brought back."""
 
@@ -101,7 +101,7 @@ class ClearThinking:
     saved: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TrimText:
     """A long text block, shortened in its middle."""
 
@@ -115,7 +115,7 @@ class TrimText:
     saved: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Checkpoint:
     """A folded prefix of the transcript: everything up to one message, told again in one `ContextSummary`."""
 
@@ -140,7 +140,7 @@ class Checkpoint:
     saved: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NativeCheckpoint:
     """The same, with a provider's compaction block as its body."""
 
@@ -157,7 +157,7 @@ class NativeCheckpoint:
     saved: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Commit:
     """A provisional checkpoint became the baseline."""
 
@@ -166,7 +166,7 @@ class Commit:
     edit_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PrefixChange:
     """Tools, system blocks or the model changed, and with them every cached byte behind."""
 
@@ -179,7 +179,7 @@ class PrefixChange:
     """Tokens that the next request writes again because of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Revert:
     """Takes an edit back."""
 
@@ -188,7 +188,7 @@ class Revert:
     edit_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Attempt:
     """Something that was tried and changed nothing, kept so that breaker and progress guard survive a restart."""
 

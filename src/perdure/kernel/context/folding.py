@@ -7,7 +7,6 @@ written: the fold strategies do, one after the other, until one gives a document
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.context.checkpoint import CheckpointDocument, Fold, Handle, render
 from perdure.kernel.context.cut import Cut, Cuts, cut_at, find_cut
@@ -32,12 +31,13 @@ from perdure.kernel.context.settings import FOLD_MARGIN, Limits
 from perdure.kernel.context.situation import Declined, Folding, FoldStrategy, Situation
 from perdure.kernel.context.work import Work
 from perdure.kernel.messages import Message, Transcript, weigh_blocks, weigh_text
+from perdure.kernel.value import value
 
 SUMMARY_FRAMING = 16
 """Tokens that the summary's own message costs beside its text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wish:
     """What a caller wants of a fold."""
 
@@ -148,7 +148,7 @@ def folding_of(work: Work, situation: Situation, limits: Limits, cut: Cut) -> Fo
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Bid:
     """A document that a strategy offers for a folded prefix."""
 

@@ -8,7 +8,6 @@ thousandths of a token of the model's prior, since sums of floats depend on thei
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from perdure.kernel.context.edits import LIGHT_EDITS, Checkpoint, Edit, NativeCheckpoint, PrefixChange, Revert
 from perdure.kernel.context.ledger import InForce, Ledger
@@ -16,9 +15,10 @@ from perdure.kernel.context.render import head_of, opening_of, render_message
 from perdure.kernel.messages import Message, Transcript, Weight, weigh, weigh_text
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import UNCALIBRATED, Calibration, Estimate, margin_of, text_tokens, tokens_of_media
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Mass:
     """The size of some content before calibration."""
 
@@ -61,7 +61,7 @@ def message_mass(message: Message, profile: ModelProfile) -> Mass:
     return message.keep(("mass", profile.id), lambda given: mass_of(weigh(given), profile))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Anchored:
     """The newest count of the provider's that still says something about the view."""
 

@@ -7,18 +7,18 @@ scripted one, or the lab's priced stand-in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.checkpoint.document import CheckpointDocument
 from perdure.kernel.context.edits import Edit, Rung
 from perdure.kernel.messages import Block, Message
+from perdure.kernel.value import value
 
 Entry: TypeAlias = Literal["project", "compact", "recover_overflow"]
 """The engine's entries: before every model call, when asked, and when the provider said 'too long'."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Original:
     """What is about to leave the view, as it was."""
 
@@ -34,21 +34,21 @@ class Original:
     """The messages, for a checkpoint."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Archive:
     """Keep these originals; the edits are made only once this is acknowledged. Answer: `Done` or `Refused`."""
 
     originals: tuple[Original, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Append:
     """Make these edits durable; they are in force only once this is acknowledged. Answer: `Done` or `Refused`."""
 
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Summarize:
     """Have a model write a checkpoint's narrative. Answer: `Reply`, `Failed`, or `Refused` where no model is set up,
     which does not count as a failure."""
@@ -64,12 +64,12 @@ class Summarize:
     """Bound on the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ReadSessionMemory:
     """Read the session memory. Answer: `SessionMemory`, or `Failed` where there is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Restore:
     """A checkpoint was planned: what is to be told again directly behind it? Answer: `Restored`."""
 
@@ -80,7 +80,7 @@ class Restore:
     """Tokens that are left; what exceeds them is not taken, nor what has no id or that of another message in view."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rewritten:
     """The engine changed the view, or decided not to. Sent to `on_project` and `on_recover`. Answer: `Done`."""
 
@@ -94,26 +94,26 @@ class Rewritten:
     tokens_after: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Done:
     """It is done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Refused:
     """It could not be done; the engine leaves the view as it is."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reply:
     """A model's answer to `Summarize`: the whole message, with stop reason and usage, whatever it holds."""
 
     message: Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Failed:
     """Something did not give an answer."""
 
@@ -122,7 +122,7 @@ class Failed:
     """The provider said that the request exceeds its window: a shorter one may do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SessionMemory:
     """The living document of a session."""
 
@@ -133,7 +133,7 @@ class SessionMemory:
     """The form that nobody has filled in yet; a document equal to it says nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Restored:
     """What a checkpoint's `after` holds."""
 

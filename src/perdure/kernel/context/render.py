@@ -8,7 +8,7 @@ its last view and extends it while the ledger stands still; that this equals a f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.edits import (
     AnyCheckpoint,
@@ -32,10 +32,11 @@ from perdure.kernel.messages import (
     ToolUse,
     Transcript,
 )
+from perdure.kernel.value import value
 from perdure.kernel.wire.responses import unpaired
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class View:
     """What the model is shown: messages as edited, in order."""
 

@@ -5,7 +5,6 @@ It knows values for people and hosts. It must never decide anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.edits import Edit, Rung, Why
@@ -13,9 +12,10 @@ from perdure.kernel.context.render import View
 from perdure.kernel.context.settings import Limits
 from perdure.kernel.messages import Message
 from perdure.kernel.tokens import Estimate
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Lost:
     """One thing that left the view."""
 
@@ -29,7 +29,7 @@ class Lost:
     rung: Rung
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Price:
     """What a rewrite costs and brings, in units of one uncached input token."""
 
@@ -48,7 +48,7 @@ class Price:
         return (self.cost + self.model) / self.saving if self.saving > 0 else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Step:
     """One rung that ran."""
 
@@ -75,7 +75,7 @@ Note: TypeAlias = Literal[
 set `thinking.block_binding.prefix_mismatch_behavior` to `drop_block` from now on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Projection:
     """The result of an entry."""
 
@@ -143,7 +143,7 @@ Scope: TypeAlias = Literal["baseline", "projected", "committed", "recovered", "s
 """What the last entry did: nothing; light or provisional edits; a committed checkpoint; a recovery; a skip."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Snapshot:
     """What a screen shows of the engine."""
 

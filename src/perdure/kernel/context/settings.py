@@ -7,11 +7,12 @@ each says where it comes from. The measured ones come from a simulation of conte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 
 Preset: TypeAlias = Literal["balanced", "cautious", "thrifty"]
 
@@ -38,7 +39,7 @@ _NOT_NEGATIVE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Settings:
     """What a user may decide. Token figures are for large windows; `limits` scales them down for small ones."""
 
@@ -142,7 +143,7 @@ def preset(name: str) -> Settings:
     raise InvalidSetting(f"no preset {name!r}; there are {', '.join(PRESETS)}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Limits:
     """The settings as they apply to one window and one fixed overhead. All in tokens."""
 

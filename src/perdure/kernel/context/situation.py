@@ -7,7 +7,6 @@ It knows the shapes between engine and strategies. It must never know a strategy
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from perdure.kernel.context.checkpoint.build import Fold
@@ -20,11 +19,12 @@ from perdure.kernel.context.render import View
 from perdure.kernel.context.settings import Limits, Settings
 from perdure.kernel.messages import Block, JsonObject, Message, Transcript
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 
 Kind: TypeAlias = Literal["reduce", "clear_result", "clear_input", "clear_thinking", "trim"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Situation:
     """Everything that a strategy may look at."""
 
@@ -57,7 +57,7 @@ class Situation:
                 yield place, shown, self.transcript[index]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Proposal:
     """One light edit that a strategy would make, before it is archived and named."""
 
@@ -96,7 +96,7 @@ class LightStrategy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Folding:
     """A prefix that is about to be folded."""
 
@@ -113,7 +113,7 @@ class Folding:
     """What the user asked the summary to mind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Declined:
     """A strategy made no checkpoint."""
 

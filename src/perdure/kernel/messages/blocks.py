@@ -6,14 +6,14 @@ class here fits, because its kind or the shape of a field is new, is an `Unknown
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from perdure.kernel.messages.canonical import Json, JsonObject
 from perdure.kernel.messages.extra import Extra
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Text:
     """Plain text, of a user, a model or the harness."""
 
@@ -21,7 +21,7 @@ class Text:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Thinking:
     """A model's reasoning. It goes back whole, in place and unchanged, or not at all."""
 
@@ -32,7 +32,7 @@ class Thinking:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RedactedThinking:
     """Reasoning that only the provider can read."""
 
@@ -40,7 +40,7 @@ class RedactedThinking:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolUse:
     """A call that the model asks the client to make."""
 
@@ -53,7 +53,7 @@ class ToolUse:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolResult:
     """The answer to a `ToolUse`."""
 
@@ -65,7 +65,7 @@ class ToolResult:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Image:
     """A picture, as base64 data, an address or a file id."""
 
@@ -74,7 +74,7 @@ class Image:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Document:
     """A document: PDF data, plain text, an address, a file id, or blocks of content."""
 
@@ -83,7 +83,7 @@ class Document:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Compaction:
     """A provider's own summary of what came before; opaque, and to be returned byte-identical.
 
@@ -97,7 +97,7 @@ class Compaction:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ServerToolUse:
     """A call that the provider makes itself; the client never answers it."""
 
@@ -109,7 +109,7 @@ class ServerToolUse:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ServerToolResult:
     """The provider's answer to a `ServerToolUse`."""
 
@@ -120,7 +120,7 @@ class ServerToolResult:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolReference:
     """Names a deferred tool, and thereby loads it. A view that drops it unloads the tool."""
 
@@ -128,7 +128,7 @@ class ToolReference:
     extra: Extra | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Unknown:
     """A block of a kind or shape that no class here fits."""
 

@@ -6,13 +6,13 @@ on the day it appears. An `Extra` belongs to the dialect it came from and never 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from perdure.kernel.messages.canonical import Json, JsonObject
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Extra:
     """Unknown fields of one wire object, and its key order where that is not the usual one."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages.blocks import Document, Image
+from perdure.kernel.value import value
 
 JPEG_SEGMENTS = 100
 """Segments looked at in search of a frame header. Cameras write under 20; profiles and thumbnails come in several."""
@@ -27,7 +27,7 @@ MOST_PIXELS = 65_535
 """The longest edge of any format but PNG, and far beyond what a provider takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Media:
     """One picture or document inside a message."""
 

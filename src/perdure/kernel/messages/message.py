@@ -7,12 +7,13 @@ weight, is kept with it, so that a long history costs nothing twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, fields, replace
 from typing import Literal, TypeAlias, TypeVar, cast
 
 from perdure.kernel.messages.blocks import Block, Text, ToolResult, ToolUse
 from perdure.kernel.messages.canonical import JsonObject
 from perdure.kernel.messages.extra import Extra
+from perdure.kernel.value import value
 
 Role: TypeAlias = Literal["user", "assistant", "system", "developer"]
 """`system` and `developer` are the harness speaking: fixed overhead at the head of a history, an overlay later."""
@@ -29,7 +30,7 @@ _NOTHING: dict[object, object] = {}
 """What every message keeps at first: shared, never written to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Usage:
     """What a provider counted for one response, in tokens. The four input parts exclude one another."""
 
@@ -55,7 +56,7 @@ class Usage:
         return self.prompt_tokens + self.output_tokens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Message:
     """One message of a history. Equal means: the same words, by the same speaker, with the same identity."""
 
@@ -162,7 +163,7 @@ def received(
 class _Draft:
     """A message before it is frozen."""
 
-    __slots__ = Message.__slots__
+    __slots__ = tuple(each.name for each in fields(Message))
     id: str
     role: Role
     content: tuple[Block, ...]

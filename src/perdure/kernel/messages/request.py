@@ -7,19 +7,20 @@ bytes and back. Cache marks stand beside the content and not in it, so that a ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages.blocks import Text, Unknown
 from perdure.kernel.messages.canonical import JsonObject
 from perdure.kernel.messages.extra import Extra
 from perdure.kernel.messages.message import Message
+from perdure.kernel.value import value
 
 Ttl: TypeAlias = Literal["5m", "1h"]
 """The life of a cache entry, in Anthropic's words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Tool:
     """A tool that the model may call."""
 
@@ -45,7 +46,7 @@ class Tool:
         return self.extra is not None and self.extra.get("defer_loading") is True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Mark:
     """A provider cache breakpoint: the prefix up to and including one block may be written to the cache."""
 
@@ -60,7 +61,7 @@ class Mark:
     """The key order of the mark's own object, where it is not the usual one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Request:
     """A request to a model. In prefix order: tools and system blocks, its fixed overhead, and then the messages."""
 
@@ -81,7 +82,7 @@ class Request:
     """True where the wire had bare text in the place of the list of messages (OpenAI's `input`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Response:
     """A model's answer: one assistant message, with the fields of the envelope it came in."""
 

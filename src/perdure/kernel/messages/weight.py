@@ -6,7 +6,6 @@ It knows bytes, characters and pictures. It must never know a model: `tokens` tu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from perdure.kernel.messages.blocks import (
     Block,
@@ -27,9 +26,10 @@ from perdure.kernel.messages.canonical import Json, encode_json
 from perdure.kernel.messages.media import Media, media_of
 from perdure.kernel.messages.message import Message
 from perdure.kernel.messages.request import Tool
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Weight:
     """The measures of some text and media. Weights add up."""
 

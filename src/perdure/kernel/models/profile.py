@@ -6,8 +6,9 @@ matched (`lookup`), or how anything is counted, cached or sent: other layers rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from perdure.kernel.value import value
 
 Dialect: TypeAlias = Literal["anthropic", "openai"]
 """Which request format and which kind of prompt cache: marks set by the client, or automatic prefixes."""
@@ -41,7 +42,7 @@ search with `defer_loading`, `prefix_mismatch_behavior: drop_block`, `role: syst
 OpenAI's `responses.compact`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Window:
     """How much fits, in tokens."""
 
@@ -52,7 +53,7 @@ class Window:
     """The largest `max_tokens` accepted in one response; None where unknown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CacheLife:
     """One lifetime that a cache entry can be given."""
 
@@ -62,7 +63,7 @@ class CacheLife:
     """Price of writing one token, in units of an uncached input token (1.0: writing costs nothing extra)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CacheRules:
     """How the provider's prompt cache behaves."""
 
@@ -90,7 +91,7 @@ class CacheRules:
         return next(long_enough, self.lives[-1]).write
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ImageRules:
     """Tokens of an image: `min(cap, base + per_unit x units)`."""
 
@@ -105,7 +106,7 @@ class ImageRules:
     """Pixels; a longer image is scaled down to this before it is counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Tokenizer:
     """Priors for an estimate, until the provider's own numbers calibrate it."""
 
@@ -116,7 +117,7 @@ class Tokenizer:
     image: ImageRules
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ThinkingRules:
     """What the provider demands of thinking blocks that come back."""
 
@@ -127,7 +128,7 @@ class ThinkingRules:
     """Values of `thinking.type` that are answered with a 400."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Features:
     """What else the provider offers and refuses."""
 
@@ -138,7 +139,7 @@ class Features:
     """`tool_choice` may force a tool (`any`, `tool`, `required`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Prices:
     """USD per million tokens."""
 
@@ -161,7 +162,7 @@ class Prices:
         return reached[-1] if reached else self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PriceTier:
     """Prices that hold once a prompt is longer than `start`."""
 
@@ -170,7 +171,7 @@ class PriceTier:
     prices: Prices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Source:
     """Where a row's facts come from."""
 
@@ -179,7 +180,7 @@ class Source:
     """ISO date on which the source said so; empty where a user's settings are the source."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ModelProfile:
     """Everything that Perdure knows about one model."""
 

@@ -6,8 +6,6 @@ Sources are dated where they were read; "prior" marks a number that nobody publi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perdure.kernel.models.profile import (
     CacheLife,
     CacheRules,
@@ -21,9 +19,10 @@ from perdure.kernel.models.profile import (
     ThinkingRules,
     Tokenizer,
 )
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Generation:
     """What models of one generation have in common."""
 
@@ -153,7 +152,7 @@ _TELLING = _native("system_messages", more_than=_COMPACTING)
 _BINDING = _native("drop_block", more_than=_TELLING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Claude:
     native: frozenset[NativeFeature]
     kept: ThinkingKept

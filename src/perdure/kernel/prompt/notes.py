@@ -7,10 +7,10 @@ outlives a call: whoever asks twice with the same view gets the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.messages import Message, ToolUse, encode_json
 from perdure.kernel.prompt.reminder import Reminder, note, told_in
+from perdure.kernel.value import value
 
 REPEATS = 4
 """Equal calls in a row before the model is told: three are how one waits for something, four are a circle."""
@@ -22,7 +22,7 @@ PLAN_AFTER = 5
 REPEATED, TODOS, PLAN = "repeated call", "todos", "plan mode"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PlanWords:
     """What is said about plan mode."""
 

@@ -7,11 +7,11 @@ the view alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages import Message
 from perdure.kernel.prompt.reminder import Reminder, part, remind, told_in
+from perdure.kernel.value import value
 
 Mode: TypeAlias = Literal["on_change", "every_turn"]
 """When parts are told: where they differ from what the view shows, or before each message of the user's."""
@@ -20,7 +20,7 @@ RETRACTED = "Nothing any more: what was told of this before no longer holds."
 """Told in the place of a part that has become empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Telling:
     """What there is to tell before what the user typed."""
 

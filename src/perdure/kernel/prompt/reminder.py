@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import REMINDER_OPENING, Message, Text
+from perdure.kernel.value import value
 
 Kind: TypeAlias = Literal["part", "note", "memory"]
 """`part`: how things stand, in force until the same key is told again. `note`: something that happened. `memory`: a
@@ -31,7 +31,7 @@ _HEADER = re.compile(r"(part|note|memory): (\S.*)")
 _KINDS: dict[str, Kind] = {"part": "part", "note": "note", "memory": "memory"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reminder:
     """One thing that the harness tells."""
 
@@ -53,7 +53,7 @@ class Reminder:
         return f"{REMINDER_OPENING}\n{self.kind}: {self.key}\n{_TAG.sub('&lt;', self.body.strip())}\n{CLOSING}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Told:
     """A reminder as a view shows it."""
 

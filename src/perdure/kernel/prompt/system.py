@@ -6,14 +6,15 @@ It knows their order, by rate of change, and which of them stay. It must never k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.cache import PrefixChain, plan_marks
 from perdure.kernel.messages import Extra, Mark, Message, Request, Text, Tool
 from perdure.kernel.prompt.reminder import Reminder, part
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class System:
     """The system blocks of a request."""
 

@@ -7,7 +7,7 @@ that nobody sees, and whatever else stays the same, cancels out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from perdure.kernel.value import value
 
 PRIOR = 2_000
 """The prior counts as much as this many estimated tokens of observation: a few tool results outweigh it."""
@@ -39,7 +39,7 @@ LARGEST_MARGIN = 0.30
 """Single differences can hide text that the harness added unseen; whole prompts have never been that far off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Calibration:
     """What a session has taught about its model's tokenizer. Observing gives a new value."""
 

@@ -6,7 +6,7 @@ here takes the time of a few multiplications, however long the history is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 from perdure.kernel.messages import Usage, Weight
@@ -14,6 +14,7 @@ from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens.calibration import Calibration
 from perdure.kernel.tokens.count import text_tokens, tokens_of
 from perdure.kernel.tokens.media import tokens_of_media
+from perdure.kernel.value import value
 
 FRAMING_MARGIN = 16
 """Tokens by which the framing of each block may be higher than counted. Fitted on recorded sessions of Claude: with it
@@ -23,7 +24,7 @@ FRAMED_BLOCKS = 50
 """Blocks for which that is added; in more of them it averages out, and the relative margin covers it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Anchor:
     """What the provider counted last: everything before `position`, fixed overhead included, is `tokens` tokens.
 
@@ -40,7 +41,7 @@ class Anchor:
         return replace(self, tokens=max(0, self.tokens - saved))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Estimate:
     """The size of a request in tokens, and how far it may be off."""
 

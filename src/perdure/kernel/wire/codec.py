@@ -7,15 +7,15 @@ It knows the shape that every codec has. It must never know a dialect. A codec i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from perdure.kernel.messages import Block, JsonObject, Message, Request, Response
+from perdure.kernel.value import value
 
 Dialect: TypeAlias = Literal["anthropic", "responses", "chat"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class BlockStarted:
     """A block began at this position of the answer; what is known of it so far."""
 
@@ -23,7 +23,7 @@ class BlockStarted:
     block: Block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class BlockGrew:
     """A piece of a block's content arrived: readable text, readable reasoning, or the argument text of a call."""
 
@@ -32,7 +32,7 @@ class BlockGrew:
     piece: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class BlockDone:
     """A block is complete, as it will stand in the message."""
 

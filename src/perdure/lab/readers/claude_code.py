@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from perdure.kernel.messages import Block, Json, JsonObject, Message, Provenance, ToolResult, ToolUse
+from perdure.kernel.value import value
 from perdure.lab.readers.counts import usage_of
 from perdure.lab.readers.decode import decoded
 from perdure.lab.readers.fields import part, seconds, text
@@ -28,7 +29,7 @@ SYNTHETIC = "<synthetic>"
 _PEERS = frozenset({"agent", "channel", "cross-session", "peer", "teammate"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Entry:
     """A line, without what a request never carries."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from perdure.kernel.messages import Message, RedactedThinking, Request, Response, Text, Thinking, ToolUse
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 from perdure.lab.readers.counts import counted
 from perdure.lab.readers.format import Troubles
@@ -26,7 +27,7 @@ Print: TypeAlias = tuple[Hashable, ...]
 """What makes a message the same as one sent before: its words, calls and results, however they are wrapped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Exchange:
     """A request, with its answer where that was recorded."""
 

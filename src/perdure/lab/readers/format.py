@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages import Json, JsonObject
+from perdure.kernel.value import value
 from perdure.lab.recording import Recording, Trouble
 
 MAX_TROUBLES = 200
 """Troubles that are told one by one; the others are counted. A broken file of a million lines is no million texts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Line:
     """One decoded value of a file: a line of a JSONL, or the whole document."""
 
@@ -47,7 +48,7 @@ class Troubles:
         return taken
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sample:
     """What the first bytes of a file show."""
 
@@ -57,7 +58,7 @@ class Sample:
     """The value that it begins with, as far as it is there; None where that is no array or object."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Input:
     """A file as a reader sees it."""
 
@@ -79,7 +80,7 @@ class Input:
 Layout: TypeAlias = Literal["lines", "document", "either"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Format:
     """One format that recordings come in."""
 

@@ -7,7 +7,6 @@ its id or, in version 1, by its place in the file. The time in an assistant's me
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.messages import (
     Block,
@@ -22,6 +21,7 @@ from perdure.kernel.messages import (
     ToolResult,
     Usage,
 )
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 from perdure.lab.readers.counts import counted
 from perdure.lab.readers.decode import call
@@ -49,7 +49,7 @@ _DIALECTS: dict[str, Dialect] = {
 _KINDS = frozenset({"message", "compaction", "branch_summary", "custom_message", "session"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Entry:
     line: int | None
     name: str
@@ -69,16 +69,16 @@ def _read(given: Input) -> Iterator[Recording]:
     entries: list[_Entry] = []
     parents: dict[str, str | None] = {}
     by_place: dict[int, str] = {}
-    for place, (number, value) in enumerate(given.objects()):
-        name = text(value, "id") or f"m{place}"
+    for place, (number, found) in enumerate(given.objects()):
+        name = text(found, "id") or f"m{place}"
         by_place[place] = name
-        if text(value, "type") == "session":
+        if text(found, "type") == "session":
             continue
         if name in parents:
             given.troubles.add(number, f"the id {name!r} came before; the entry is left out")
             continue
-        parents[name] = text(value, "parentId") if "id" in value else (entries[-1].name if entries else None)
-        kept = value if text(value, "type") in _KINDS else JsonObject()
+        parents[name] = text(found, "parentId") if "id" in found else (entries[-1].name if entries else None)
+        kept = found if text(found, "type") in _KINDS else JsonObject()
         entries.append(_Entry(line=number, name=name, value=kept))
     _play(_selected(entries, parents, given.troubles), by_place, tape)
     yield tape.recording()

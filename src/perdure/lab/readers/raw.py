@@ -7,11 +7,11 @@ its whole history, so that what a request repeats is recognised and only what is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from perdure.kernel.errors import InvalidJson, InvalidMessage
 from perdure.kernel.messages import Json, JsonObject, Request, Response, decode_json
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 from perdure.lab.readers.conversations import Conversations, Exchange
 from perdure.lab.readers.decode import codec_of, dialect_of
@@ -25,7 +25,7 @@ _BESIDE_MESSAGES = frozenset({"model", "max_tokens", "max_completion_tokens", "s
 _TIMES = ("time", "timestamp", "created_at", "started_at", "ts")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Wrapped:
     body: JsonObject
     response: Json

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from perdure.kernel.messages import JsonObject
+from perdure.kernel.value import value
 from perdure.lab.recording import Recording
 from perdure.lab.replay import Replayed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Outcome:
     """One session under one policy, with the recording that it came from."""
 

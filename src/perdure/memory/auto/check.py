@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote
@@ -16,6 +15,7 @@ from urllib.parse import unquote
 from perdure.guard import SecretGuard
 from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import read_file
+from perdure.kernel.value import value
 from perdure.memory.auto.index import BYTES as TOLD_BYTES
 from perdure.memory.auto.index import INDEX
 from perdure.memory.auto.index import LINES as TOLD_LINES
@@ -33,7 +33,7 @@ _LINK = re.compile(r"\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?[^)\n]*\)|\[\[([^\]|#\n]+)[^
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Finding:
     """Something wrong with a memory."""
 
@@ -45,7 +45,7 @@ class Finding:
     what: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _File:
     name: str
     path: Path

@@ -6,11 +6,11 @@ another session, so it is told as notes, with the folder that it is from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.plain import one_line
 from perdure.guard.reading import Caution, read_file
+from perdure.kernel.value import value
 
 INDEX = "MEMORY.md"
 LINES = 200
@@ -21,7 +21,7 @@ BYTES = 25 * 1024
 _EMPTY = f"({INDEX} is empty or does not exist yet. There is nothing to read; write it with the first memory.)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Index:
     """An index as it is told."""
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.guard.reading import Caution, read_file
 from perdure.kernel.prompt import head_of
+from perdure.kernel.value import value
 from perdure.memory.auto.index import INDEX
 
 FILES = 200
@@ -22,7 +22,7 @@ BYTES = 64 * 1024
 """Bytes read of a topic: far more than is told of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Topic:
     """One topic."""
 
@@ -37,7 +37,7 @@ class Topic:
     """When it was last written, in seconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Topics:
     """The topics of one folder."""
 

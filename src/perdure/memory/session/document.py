@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.context.checkpoint.ask import serialise
 from perdure.kernel.context.checkpoint.render import escape
 from perdure.kernel.messages import Message, Text
+from perdure.kernel.value import value
 
 SECTIONS = (
     "Current state",
@@ -51,7 +51,7 @@ commands, values and errors exactly. Write no secret, password or key. Leave a s
 most {limit} characters in all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SessionDocument:
     """The document at one moment."""
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.kernel.errors import InvalidJson, StoreUnreachable
 from perdure.kernel.messages import decode_object, encode_json
+from perdure.kernel.value import value
 from perdure.memory.descriptors import FOLDER, Folder, put, refused
 from perdure.memory.files import wait_for
 from perdure.memory.session.document import LONGEST, SessionDocument
@@ -26,7 +26,7 @@ _OPENING = "<!-- perdure session memory "
 _CLOSING = " -->\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SessionMemoryFile:
     """The document of one session, in that session's own folder."""
 
@@ -77,7 +77,7 @@ class SessionMemoryFile:
         return decode(data.decode("utf-8", errors="replace")) if data else SessionDocument()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Change:
     """The document under its lock."""
 

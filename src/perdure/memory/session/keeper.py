@@ -8,20 +8,21 @@ brings the answer back. Nothing that goes wrong changes the document.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from perdure.guard import Guard
 from perdure.kernel.context.ports import Failed, Refused, Reply, SessionMemory, Summarize
 from perdure.kernel.errors import StoreUnreachable
 from perdure.kernel.messages import Message, Transcript
+from perdure.kernel.value import value
 from perdure.memory.session.document import TEMPLATE, SessionDocument, read_reply, request_for
 from perdure.memory.session.file import SessionMemoryFile
 
 Result: TypeAlias = Literal["written", "outdated", "no answer", "no document", "not kept"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Schedule:
     """When an update is due."""
 
@@ -35,7 +36,7 @@ class Schedule:
     """Tokens of the answer: `document.LONGEST` characters of English, and some."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Update:
     """An update that began: what to ask, and what it will tell of."""
 
@@ -44,7 +45,7 @@ class Update:
     covers_until: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Outcome:
     """What became of an update, for the host to report."""
 
@@ -53,7 +54,7 @@ class Outcome:
     """Why it was not written."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SessionMemoryKeeper:
     """Keeps one session's document."""
 

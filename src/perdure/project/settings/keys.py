@@ -7,9 +7,9 @@ said somewhere else or permit something, so a repository may set it only once th
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
 from perdure.kernel.context import Settings
+from perdure.kernel.value import value
 from perdure.project.settings.kinds import Choice, Flag, Kind, Named, Number, Tables, Texts, Value, Words
 
 ENGINE = Settings()
@@ -19,7 +19,7 @@ MODES = ("ask", "accept_edits", "plan", "full")
 THEMES = ("auto", "dark", "light", "plain")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Key:
     """One setting."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
 from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import read_file
 from perdure.kernel.errors import InvalidSetting
+from perdure.kernel.value import value
 from perdure.project.settings.keys import KEYS, key_named, nearest
 from perdure.project.settings.kinds import Value, WrongValue
 
@@ -22,7 +23,7 @@ LIMIT = 256_000
 """Bytes of a settings file; one that a person writes has a hundredth of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Layer:
     """What one place sets."""
 

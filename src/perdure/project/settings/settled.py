@@ -13,6 +13,7 @@ from perdure.guard.reading import Caution
 from perdure.kernel.agent import Bounds
 from perdure.kernel.context import Settings, preset
 from perdure.kernel.errors import InvalidSetting
+from perdure.kernel.value import value
 from perdure.project.settings.keys import KEYS, Key
 from perdure.project.settings.kinds import Table, Value
 from perdure.project.settings.layers import Layer
@@ -21,7 +22,7 @@ _JOINED = frozenset({"permissions.deny", "permissions.ask"})
 """Rules that forbid or ask add up over all layers: a nearer one cannot lift a farther one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Setting:
     """One setting as it counts."""
 

@@ -6,11 +6,12 @@ It knows the fields beside tools, system and messages. It must never know a conv
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perdure.kernel.agent import Ask
 from perdure.kernel.messages import JsonObject, Request
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.kernel.wire import ANTHROPIC, Codec
 from perdure.providers.anthropic.betas import betas_of
 from perdure.providers.anthropic.native import Native
@@ -26,7 +27,7 @@ LONGEST_UNKNOWN = 8_192
 """Tokens of an answer where neither window nor model say more; the field is required."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AnthropicApi:
     """The Messages API with one set of options, which stay: changing them between calls loses the cache."""
 

@@ -6,13 +6,14 @@ the provider does, never both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from perdure.kernel.agent import Ask, Failure
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Compaction, Extra, Json, JsonObject, Message, Response, Tool, Usage
 from perdure.kernel.models import ModelProfile, NativeFeature
+from perdure.kernel.value import value
 from perdure.kernel.wire import ANTHROPIC
 from perdure.providers.http_model import HttpModel
 
@@ -26,7 +27,7 @@ MEMORY_TOOL = Tool(name="memory", extra=Extra(dialect="anthropic", fields=(("typ
 """The typed memory tool; the client runs its commands. No beta is needed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Native:
     """What the provider is asked to do by itself with every request."""
 
@@ -101,7 +102,7 @@ async def count_tokens(model: HttpModel, ask: Ask) -> int | Failure:
     return counted if isinstance(counted, int) else Failure(kind="server", message="the count has no `input_tokens`")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Compacted:
     """What a compaction on demand gave."""
 

@@ -6,12 +6,13 @@ It knows the fields beside tools and messages of both APIs. It must never know a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from perdure.kernel.agent import Ask
 from perdure.kernel.messages import JsonObject, Request
 from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.value import value
 from perdure.kernel.wire import CHAT, RESPONSES, Codec
 from perdure.providers.api import Api, Endpoint
 from perdure.providers.edge import Edge
@@ -27,7 +28,7 @@ LEAST_THRESHOLD = 1_000
 """Tokens of `compact_threshold` (a third party's note, 2026)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ResponsesApi:
     """The Responses API without stored state: everything goes along, reasoning encrypted."""
 
@@ -73,7 +74,7 @@ class ResponsesApi:
         return {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ChatApi:
     """Chat Completions, as OpenAI has it or as compatible servers do."""
 

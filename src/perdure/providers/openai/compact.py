@@ -5,11 +5,12 @@ It knows the endpoint. It must never decide when to use it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.agent import Ask, Failure
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import JsonObject, Message
+from perdure.kernel.value import value
 from perdure.kernel.wire import RESPONSES
 from perdure.providers.http_model import HttpModel
 
@@ -17,7 +18,7 @@ FIELDS = frozenset({"prompt_cache_key", "prompt_cache_options", "prompt_cache_re
 """What the endpoint takes beside model, input and instructions (SDK `openai` 3.57, `response_compact_params`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Window:
     """The next window: the user's messages and one opaque item, to be sent whole and unchanged."""
 

@@ -6,7 +6,6 @@ It knows values. It must never know a format.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from perdure.kernel.messages import (
@@ -21,9 +20,10 @@ from perdure.kernel.messages import (
     encode_json,
     readable,
 )
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Exported:
     """A branch of a session."""
 
@@ -35,7 +35,7 @@ class Exported:
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Passage:
     """A part of a message as a reader sees it."""
 

@@ -7,16 +7,17 @@ Where time would pass, a callable is called instead, so that nothing sleeps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from perdure.kernel.value import value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value
 class Overloaded:
     """529 from Anthropic, 503 from OpenAI, before anything is sampled."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RateLimited:
     """429."""
 
@@ -24,17 +25,17 @@ class RateLimited:
     """Seconds in the `retry-after` header. None: no header, as for a spending cap, which no retry cures."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ServerError:
     """500."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CompactionUnavailable:
     """529 with the code `compaction_unavailable`; Anthropic only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ErrorInStream:
     """A stream that begins well and ends with an error event. Without streaming: a plain 5xx."""
 
@@ -42,7 +43,7 @@ class ErrorInStream:
     """Events sent before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Cut:
     """The connection closes in the middle of the answer. Over a socket only: in process there is none to close."""
 
@@ -50,7 +51,7 @@ class Cut:
     """Events sent before; half of the body is, without streaming."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Slow:
     """A long silence before the answer."""
 

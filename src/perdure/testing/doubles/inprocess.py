@@ -8,20 +8,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 import httpx
 from starlette.types import ASGIApp
 
 from perdure.kernel.messages import encode_json
+from perdure.kernel.value import value
 from perdure.testing.doubles.shape import Body
 
 ANTHROPIC_HEADERS: Mapping[str, str] = {"x-api-key": "any", "anthropic-version": "2023-06-01"}
 OPENAI_HEADERS: Mapping[str, str] = {"authorization": "Bearer any"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Answered:
     """What came back."""
 

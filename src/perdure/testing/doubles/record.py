@@ -6,12 +6,12 @@ It knows requests as bytes and usage as numbers. It must never judge them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.shape import Body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Received:
     """One request and what came of it."""
 

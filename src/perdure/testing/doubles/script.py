@@ -6,20 +6,21 @@ It knows what an answer is made of, in no provider's words. It must never know a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.shape import Body, as_text, bodies, content_blocks, items
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Say:
     """Text of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Think:
     """Reasoning; left out where the request has thinking turned off."""
 
@@ -28,7 +29,7 @@ class Think:
     """Comes as an opaque block without text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Call:
     """A call of one of the request's tools."""
 
@@ -38,7 +39,7 @@ class Call:
     """Empty: the double makes one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Raw:
     """A block or item in the provider's own words: server tools and kinds that nobody knows yet."""
 
@@ -48,7 +49,7 @@ class Raw:
 Part: TypeAlias = "Say | Think | Call | Raw"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Turn:
     """One answer of the model."""
 

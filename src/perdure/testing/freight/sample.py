@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.kernel.messages import Json, JsonObject, encode_json
+from perdure.kernel.value import value
 
 NAMES = (
     "alder", "aspen", "bamboo", "beech", "birch", "cedar", "cherry", "cypress", "dogwood", "ebony", "elm", "fir",
@@ -110,7 +110,7 @@ contract, `tests/` what it has to charge. Run the tests of one carrier with
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sample:
     """A project that was written, and what is right in it."""
 

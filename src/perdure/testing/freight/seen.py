@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.shape import Body, bodies, body_of, content_blocks
 
 CLEARED = "[Tool result cleared to save context.]"
@@ -19,7 +19,7 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _TODO = re.compile(r"^- \[(?P<sign>[ ~])\] #(?P<name>\w+) ", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Step:
     """A call that the request shows, with its result."""
 
@@ -46,7 +46,7 @@ class Step:
         return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Seen:
     """One request, read."""
 

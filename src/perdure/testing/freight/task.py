@@ -5,7 +5,7 @@ It knows the user's words. It must never know a carrier's right answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from perdure.kernel.value import value
 
 RULES = (
     "Never change anything under legacy/.",
@@ -29,7 +29,7 @@ The stamp in force is FR-2291. Keep a todo list. Do the carriers from a to d, an
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Task:
     """One message of the user's."""
 

@@ -10,15 +10,15 @@ import base64
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from perdure.kernel.messages import Json, encode_json
+from perdure.kernel.value import value
 from perdure.testing.sessions.dice import Dice
 from perdure.testing.sessions.project import Project
 from perdure.testing.sessions.vocabulary import HOSTS, LIBRARIES, QUALITIES, UNITS, VERBS, WORDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Output:
     """What a tool printed."""
 

@@ -5,17 +5,17 @@ It knows values. It must never know how they are made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Message, Text, Tool, Transcript
+from perdure.kernel.value import value
 
 StatementKind: TypeAlias = Literal["rule", "limit", "preference", "value", "correction", "withdrawal"]
 """What the user did: forbade or demanded, set a bound, said what he likes, told a value, corrected or took one back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Scenario:
     """What kind of session is wanted. The defaults follow what recorded sessions of coding agents show."""
 
@@ -58,7 +58,7 @@ class Scenario:
                 raise InvalidSetting(f"{name} is {count}; it cannot be negative")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Statement:
     """One thing that the user demanded, word for word."""
 
@@ -74,7 +74,7 @@ class Statement:
     """False where a later statement replaced it or took it back, and for the taking back itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Finding:
     """Something that an output showed and that the agent used again later."""
 
@@ -86,7 +86,7 @@ class Finding:
     """The id of the message whose call or text used it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class GeneratedSession:
     """A whole session, as a recording would hold it."""
 

@@ -5,9 +5,10 @@ It knows what he said so far. It must never know what the agent will do about it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from string import Template
 
+from perdure.kernel.value import value
 from perdure.testing.sessions.dice import Dice
 from perdure.testing.sessions.outputs import service_log, stack_trace
 from perdure.testing.sessions.project import Project
@@ -32,7 +33,7 @@ def slots(dice: Dice, project: Project) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Active:
     """A demand that holds at present."""
 

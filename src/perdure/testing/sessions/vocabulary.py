@@ -6,10 +6,10 @@ Nobody and nothing here exists outside of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Domain:
     """What an invented project is about."""
 

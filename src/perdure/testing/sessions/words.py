@@ -5,15 +5,15 @@ It knows sentences. It must never know when they are said.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from perdure.kernel.value import value
 from perdure.testing.sessions.session import StatementKind
 
 Language: TypeAlias = Literal["english", "chinese"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Demand:
     """A sentence with which a user demands something. `$value` stands for what has to be remembered."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from perdure.kernel.messages import JsonObject
+from perdure.kernel.value import value
 from perdure.testing.sessions import outputs
 from perdure.testing.sessions.dice import Dice
 from perdure.testing.sessions.outputs import Output
@@ -19,7 +20,7 @@ from perdure.testing.sessions.user import slots
 from perdure.testing.sessions.vocabulary import LIBRARIES, WORDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Call:
     """One call and what came of it."""
 
@@ -30,7 +31,7 @@ class Call:
     """A PNG as base64, where the tool returned one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Shown:
     """Something that an output showed."""
 
@@ -38,7 +39,7 @@ class Shown:
     message_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reading:
     """A part of a file that the agent has seen, and may therefore edit."""
 

@@ -17,6 +17,7 @@ from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import Result
 from perdure.kernel.errors import InvalidJson, InvalidSetting
 from perdure.kernel.messages import Json, JsonObject, Message, Text, decode_json, encode_json
+from perdure.kernel.value import value
 from perdure.project.settings import Settled
 from perdure.tools.hooks.process import Ended, Started, run, run_blocking
 
@@ -40,7 +41,7 @@ _OBJECTION = 2
 """The exit code that objects."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Hook:
     """One hook."""
 
@@ -56,7 +57,7 @@ class Hook:
         return any(fnmatchcase(tool, pattern.strip()) for pattern in self.match.split("|"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Said:
     """What the hooks of one event said together."""
 

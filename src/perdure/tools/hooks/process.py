@@ -14,9 +14,10 @@ import tempfile
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from perdure.kernel.value import value
 
 OUTPUT = 64_000
 """Bytes of its output that are read."""
@@ -26,7 +27,7 @@ LOOK = 0.02
 """Seconds between two looks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Started:
     """What is run."""
 
@@ -39,7 +40,7 @@ class Started:
     """Seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ended:
     """What came of it."""
 
@@ -83,7 +84,7 @@ def run_blocking(started: Started) -> Ended:
         return _ended(process, files, trouble, started.timeout)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Files:
     told: IO[bytes]
     out: IO[bytes]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.messages import Json, JsonObject, Tool, encode_json
+from perdure.kernel.value import value
 
 LONGEST_NAME = 64
 """Characters of a tool's name that every provider takes (OpenAI, function calling, 2026; Anthropic takes more)."""
@@ -36,7 +36,7 @@ _TAGS = re.compile("[\U000e0000-\U000e007f]")
 """Unicode's invisible copy of ASCII."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Remote:
     """A tool of a server."""
 

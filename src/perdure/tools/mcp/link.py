@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.messages import JsonObject
+from perdure.kernel.value import value
 from perdure.tools.failed import ToolFailed
 from perdure.tools.mcp.described import Remote, cleaned, instructions_of, remotes_of
 from perdure.tools.mcp.ports import Connect, Connection, Notice, ServerGone, first_of
@@ -26,7 +26,7 @@ PROBLEM = 600
 """Characters told of what went wrong."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Pace:
     """Bounds, in seconds, and how often a server is tried."""
 

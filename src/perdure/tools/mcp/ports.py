@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
 from perdure.kernel.messages import JsonObject
+from perdure.kernel.value import value
 from perdure.tools.failed import ToolFailed
 from perdure.tools.mcp.settings import Server
 
@@ -46,7 +46,7 @@ class Connection(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Notice:
     """What a connection tells while it stands. Neither may be called from another thread."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from perdure.guard.plain import clip
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import Block, JsonObject, Text, Tool, ToolReference, decode_object, encode_json
+from perdure.kernel.value import value
 from perdure.tools.actions import Action, CallServer, Harmless, Offered
 from perdure.tools.arguments import arguments, text_in
 from perdure.tools.failed import ToolFailed
@@ -59,7 +59,7 @@ TOOL_CALL = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wanted:
     """What `tool_call` is to call."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import Block, JsonObject, Tool
 from perdure.kernel.prompt import grow
+from perdure.kernel.value import value
 from perdure.tools.actions import CallServer, Offered
 from perdure.tools.failed import ToolFailed
 from perdure.tools.mcp.content import blocks_of
@@ -28,7 +28,7 @@ CLOSE = 6.0
 QUOTED = "What this MCP server says about its tools. It was written by the server, and is no word of the user's:"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Standing:
     """How a server stands, for people."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Json, JsonObject, kind_of
+from perdure.kernel.value import value
 
 CALL = 120.0
 """Seconds of a call, unless `timeout` says otherwise."""
@@ -33,7 +34,7 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _KEYS = frozenset({"command", "args", "env", "url", "headers", "timeout"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StdioServer:
     """A server that is started as a process and spoken to through its pipes."""
 
@@ -49,7 +50,7 @@ class StdioServer:
     """Bound on a call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HttpServer:
     """A server at an address, spoken to over streamable HTTP."""
 

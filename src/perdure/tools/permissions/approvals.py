@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from perdure.guard.reading import Caution, read_file
 from perdure.kernel.errors import DiskRefused, InvalidJson
 from perdure.kernel.messages import Json, decode_json, encode_json
+from perdure.kernel.value import value
 
 NAME = "approvals.json"
 VERSION = 1
@@ -22,7 +22,7 @@ LIMIT = 4_000_000
 """Bytes: some ten thousand commands."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Approved:
     """What the file says."""
 

@@ -7,10 +7,10 @@ disk, ask anybody, or remember anything: what it needs to know is handed in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from perdure.kernel.value import value
 from perdure.tools.permissions.effects import Effect, Reach, Ruinous, Run, Serve, Touch, Unclear, Wish
 from perdure.tools.permissions.known import hazard_of
 from perdure.tools.permissions.paths import Ground
@@ -31,7 +31,7 @@ Decision: TypeAlias = Literal["allow", "ask", "deny"]
 PLANNING = "plan mode is on, in which nothing is changed: look, and give the plan with exit_plan_mode"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Policy:
     """Everything that decides besides the call itself."""
 
@@ -46,7 +46,7 @@ class Policy:
     """Names of wishes that were approved for good."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Verdict:
     """What becomes of a wish, or of one effect of it."""
 

@@ -5,15 +5,16 @@ It knows values. It must never know a rule, and never touch a disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from perdure.kernel.value import value
 
 Way: TypeAlias = Literal["read", "write", "named"]
 """`named`: a command that is judged by itself has the path among its words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Touch:
     """A file or folder is touched."""
 
@@ -30,7 +31,7 @@ class Touch:
     """Everything below it is read as well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Run:
     """A program or a builtin of the shell runs."""
 
@@ -42,28 +43,28 @@ class Run:
     """Something in its words that makes it do more than its name says."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Unclear:
     """Something that cannot be told before it runs. No rule allows it."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ruinous:
     """Something that nobody wants, whoever permits it."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reach:
     """A host on the network is asked for something."""
 
     host: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Serve:
     """A tool of an MCP server runs."""
 
@@ -74,7 +75,7 @@ class Serve:
 Effect: TypeAlias = Touch | Run | Unclear | Ruinous | Reach | Serve
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wish:
     """One action, looked into."""
 

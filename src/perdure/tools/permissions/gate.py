@@ -18,6 +18,7 @@ from perdure.guard.reading import Caution
 from perdure.kernel.agent import AgentTool, Result
 from perdure.kernel.errors import DiskRefused
 from perdure.kernel.messages import JsonObject, Text
+from perdure.kernel.value import value
 from perdure.project import Places
 from perdure.project.settings import Settled
 from perdure.tools.actions import Action, Harmless, Offered
@@ -38,7 +39,7 @@ WIDTH = 400
 """Characters of a line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Question:
     """What a person is asked before something is done."""
 
@@ -60,7 +61,7 @@ class Question:
         return "\n".join([f"{one_line(self.tool)} wants to:", *told, f"({one_line(self.why)})"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Answer:
     """What the person said."""
 

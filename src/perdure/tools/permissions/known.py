@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from perdure.kernel.value import value
 
 
 def _words(text: str) -> list[str]:
@@ -16,7 +17,7 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Known:
     """One command."""
 

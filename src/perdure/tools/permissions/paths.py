@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from glob import iglob
 from itertools import islice
 from pathlib import Path
 
+from perdure.kernel.value import value
 from perdure.tools.permissions.effects import Touch, Way
 
 MOST_MATCHES = 300
@@ -43,7 +44,7 @@ _GIT = re.compile(r"(^|/)(\.git|\.git/.*|HEAD|hooks/[^/]+|\.husky(/.*)?|\.pre-co
 _OWN = re.compile(r"(^|/)\.perdure(/|$)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ground:
     """The folders of a session, as permissions see them."""
 

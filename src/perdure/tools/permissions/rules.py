@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Literal, TypeAlias, cast
 
 from perdure.kernel.errors import UserError
+from perdure.kernel.value import value
 from perdure.tools.permissions.shell import Simple, read_script
 
 Kind: TypeAlias = Literal["bash", "read", "write", "fetch", "mcp"]
@@ -26,7 +26,7 @@ _OTHER_NAMES = {"edit": "write", "shell": "bash", "run": "bash", "web_fetch": "f
 _GIT_OPTIONS_WITH_VALUE = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rule:
     """One rule."""
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from tree_sitter import Language, Node, Parser
 from tree_sitter_bash import language
 
+from perdure.kernel.value import value
+
 LONGEST = 100_000
 """Characters of a command that is read; a longer one is unclear."""
 DEEPEST = 60
@@ -52,7 +54,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ODD_SPACE = re.compile(r"[^\S \t\n]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Word:
     """One word of a command."""
 
@@ -68,7 +70,7 @@ class Word:
     """`HOME` or `PWD` where the word begins with that variable; `text` is what follows it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Simple:
     """A simple command."""
 
@@ -80,7 +82,7 @@ class Simple:
     """It stands in a loop or a function."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Redirect:
     """A file that the shell itself opens."""
 
@@ -88,7 +90,7 @@ class Redirect:
     writes: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Script:
     """What a text does when bash runs it."""
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from perdure.kernel.value import value
 from perdure.tools.permissions.known import name_of
 from perdure.tools.permissions.shell import Word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wrapped:
     """A command among the words of another."""
 
@@ -28,7 +28,7 @@ class Wrapped:
     """It gets further words that are not in the text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Shell:
     """A text that a shell runs."""
 
@@ -39,7 +39,7 @@ Inner: TypeAlias = Wrapped | Shell | str
 """A string says why it cannot be told what runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Options:
     """How a wrapper's own words end."""
 

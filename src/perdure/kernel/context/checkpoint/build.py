@@ -6,7 +6,7 @@ It knows in which order sections yield. It must never know who wrote the narrati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.checkpoint.calls import Call, calls_of
 from perdure.kernel.context.checkpoint.document import CheckpointDocument, Handle, Narrative, SplitTurn
@@ -25,6 +25,7 @@ from perdure.kernel.context.checkpoint.said import (
 )
 from perdure.kernel.context.checkpoint.todos import open_work
 from perdure.kernel.messages import Message
+from perdure.kernel.value import value
 
 HANDLES_THAT_STAY = 20
 """The newest handles; older ones yield early, since the recall tool lists them."""
@@ -34,7 +35,7 @@ FILES_THAT_STAY = 10
 SEARCH_WORDS = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fold:
     """What is folded into a checkpoint, and what is known about it."""
 
@@ -139,7 +140,7 @@ def _split_turn(folded: Sequence[Message], calls: Sequence[Call], speech: Spoken
 # ---------------------------------------------------------------------------------------------- what yields, and when
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Section:
     """A list that may be shortened."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import JsonObject, Message, Provenance, ToolUse, decode_json, text_of
+from perdure.kernel.value import value
 
 HEAD_READ = 400
 """Characters at each end of a result in which a failure is looked for."""
@@ -26,7 +26,7 @@ _FAILED_CODE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Call:
     """A tool call and what came of it."""
 

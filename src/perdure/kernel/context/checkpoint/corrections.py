@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from perdure.kernel.context.checkpoint.cues import corrects
+from perdure.kernel.value import value
 
 LOOK_BACK = 16
 """Earlier statements that share a word and are looked at, the newest first; it keeps the search linear."""
@@ -75,7 +76,7 @@ _EMPTY = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Statement:
     """A passage that may correct or be corrected."""
 
@@ -83,7 +84,7 @@ class Statement:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Correction:
     """The index of a statement that is no longer in force, and the index of the one that holds instead."""
 

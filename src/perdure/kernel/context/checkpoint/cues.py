@@ -8,10 +8,11 @@ so that the table orders and never decides alone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Cue:
     """One row of the table: a reading that `pattern` suggests, and what it is worth."""
 

@@ -8,16 +8,16 @@ that the next checkpoint continues from it and never from parsed text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import Json, JsonObject, kind_of
+from perdure.kernel.value import value
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Done:
     """One thing that is finished."""
 
@@ -26,7 +26,7 @@ class Done:
     """Ids of the tool calls whose successful results show it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Narrative:
     """The part of a checkpoint that tells a story: short texts, written by a model or excerpted by code."""
 
@@ -39,7 +39,7 @@ class Narrative:
     critical: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Outdated:
     """A passage of a statement that a later message corrected."""
 
@@ -49,7 +49,7 @@ class Outdated:
     """The id of the message that holds what is in force instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Said:
     """Something the user typed, word for word: a whole message, or one passage of it."""
 
@@ -65,7 +65,7 @@ class Said:
         return all(passage.text.strip() != self.text.strip() for passage in self.outdated)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Unsaid:
     """The user's messages of which no word is left in the checkpoint."""
 
@@ -76,7 +76,7 @@ class Unsaid:
     """The id of the newest of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Todo:
     """A task that is still open. Finished and cancelled ones are never kept, so that none comes back."""
 
@@ -87,7 +87,7 @@ class Todo:
     """Whether it is being worked on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Handle:
     """The name by which an evicted original is recalled."""
 
@@ -98,7 +98,7 @@ class Handle:
     """Tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SplitTurn:
     """The folded start of a turn whose rest follows directly behind the checkpoint."""
 
@@ -110,7 +110,7 @@ class SplitTurn:
     """What the rest of the turn builds on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CheckpointDocument:
     """All sections of one checkpoint. Every list runs from the oldest to the newest."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.checkpoint.calls import Call
+from perdure.kernel.value import value
 
 Use: TypeAlias = Literal["read", "modified"]
 
@@ -72,7 +72,7 @@ _SHELL_WRITE = (
 _LIKE_A_FILE = re.compile(r"^(?!-)(?!\d+(?:,\d+)?p?$)(?!.*\*)(?:.*/)?[\w@+.-]*(?:\.\w+|file|FILE|LICENSE|README)$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Files:
     """Two lists in the order of last use, the newest last."""
 

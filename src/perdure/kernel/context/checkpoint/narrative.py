@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.checkpoint.document import Done, Narrative
 from perdure.kernel.messages import Message, Text
+from perdure.kernel.value import value
 
 Refusal: TypeAlias = Literal[
     "empty",
@@ -73,7 +73,7 @@ _SECTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
 """What a heading names; `code` is what code carries, and no model's word counts for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Verdict:
     """A reply that was read, or the reason why it is refused."""
 

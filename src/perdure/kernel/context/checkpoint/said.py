@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.checkpoint.corrections import Statement, corrections
 from perdure.kernel.context.checkpoint.cues import score, states_task
@@ -18,6 +18,7 @@ from perdure.kernel.context.checkpoint.document import CheckpointDocument, Outda
 from perdure.kernel.context.checkpoint.render import said_lines
 from perdure.kernel.context.checkpoint.sentences import passages
 from perdure.kernel.messages import Message, typed_texts
+from perdure.kernel.value import value
 
 RULE = 3.0
 """The score from which on a passage has room beyond half of the checkpoint."""
@@ -36,7 +37,7 @@ CURRENT = 100.0
 _WORDS = re.compile(r"[A-Za-z0-9_]+|[\u4e00-\u9fff](?=([\u4e00-\u9fff]?))")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Spoken:
     """Everything the user said up to the end of the fold."""
 
@@ -48,7 +49,7 @@ class Spoken:
     """The id of the message that holds the current task; empty where nothing was said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ranked:
     """A passage that may be chosen."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from perdure.kernel.value import value
 
 LONGEST_SENTENCE = 1_500
 """Characters; what runs longer without a stop was not typed as a sentence."""
@@ -47,7 +48,7 @@ _STOP = re.compile(r"(?:(?<![.!?])[.!?]++[\"')\]”’]*(?=\s)|[。！？；]+[�
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|vs|cf|approx|mr|mrs|ms|dr|fig|\d{1,3})\.$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Passage:
     """One stretch of a text."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from perdure.kernel.context.checkpoint.calls import Call, calls_of
 from perdure.kernel.context.checkpoint.document import CheckpointDocument, Done, Narrative, to_json
@@ -28,6 +28,7 @@ from perdure.kernel.messages import (
     text_of,
     typed_texts,
 )
+from perdure.kernel.value import value
 
 SHORTEST_QUOTE = 2
 """Words; a single quoted word is looked up as an identifier is."""
@@ -53,7 +54,7 @@ _COMMON = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Removed:
     """A claim that was taken out."""
 
@@ -61,7 +62,7 @@ class Removed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Verified:
     """A narrative in which every claim that can be checked was checked."""
 
@@ -91,7 +92,7 @@ def verify(narrative: Narrative, folded: Sequence[Message], previous: Checkpoint
     return Verified(narrative=Narrative(done=done, **kept), removed=tuple(removed), moved=moved)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Facts:
     """What claims are held against: lower case, each white space one space."""
 

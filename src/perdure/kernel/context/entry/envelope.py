@@ -7,7 +7,6 @@ around it (exit code, times, ids) stays.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from perdure.kernel.context.entry.classify import kind_of_body
 from perdure.kernel.context.entry.ends import draft_ends
@@ -16,6 +15,7 @@ from perdure.kernel.context.entry.kind import Draft, Kind
 from perdure.kernel.context.entry.reducers import REDUCERS
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import Json, JsonObject, decode_json
+from perdure.kernel.value import value
 
 _OPENING = re.compile(
     r"(?:[^\n]{0,200}\n){0,8}?(?:Output:|<output>|<stdout>)[ ]{0,4}\n(?:Total output lines: \d{1,9}\n\n?)?"
@@ -34,7 +34,7 @@ _MOSTLY = 0.6
 """The share of the whole from which a text in JSON is what the output really is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wrapped:
     """A body, and the lines before and after it."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from perdure.kernel.context.entry.ends import clip, draft_ends
 from perdure.kernel.context.entry.kind import Draft
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import Json, JsonObject, decode_json, encode_json
+from perdure.kernel.value import value
 
 _TROUBLE = frozenset(
     ("error", "errors", "exception", "stack", "stacktrace", "traceback", "failure", "failures", "fault")
@@ -57,7 +57,7 @@ _DEEPEST = 24
 """Levels that are followed even where there is room for more: hostile nesting ends here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Detail:
     """How much of each value is shown."""
 

@@ -6,10 +6,10 @@ It knows lines, their order of importance and the room there is. It must never k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from perdure.kernel.context.entry.ends import clip
+from perdure.kernel.value import value
 
 Mark: TypeAlias = Callable[[int, int], str]
 """Says what the lines from the first index up to, without, the second were."""
@@ -29,7 +29,7 @@ def lines_omitted(first: int, past: int) -> str:
     return f"[… {past - first:,} line{'s' if past - first != 1 else ''} omitted]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sheet:
     """Lines, and how the gaps between chosen ones are marked."""
 

@@ -7,7 +7,7 @@ more than `type` and `ttl` is no mark to us but an unknown field, and is carried
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias, TypeVar
 
 from perdure.kernel.errors import InvalidMessage
@@ -26,6 +26,7 @@ from perdure.kernel.messages import (
     in_order,
     lay_out,
 )
+from perdure.kernel.value import value
 from perdure.kernel.wire.anthropic.names import CACHE_CONTROL, DIALECT
 
 Part: TypeAlias = Literal["tools", "system", "messages"]
@@ -37,7 +38,7 @@ Carrier = TypeVar("Carrier", Block, Tool, Text | Unknown)
 _USUAL = ("type", "ttl")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Place:
     """Where in a request a mark stands."""
 

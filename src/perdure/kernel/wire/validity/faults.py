@@ -5,8 +5,9 @@ It knows the names of faults. It must never know how one is found. The names are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from perdure.kernel.value import value
 
 FaultKind: TypeAlias = Literal[
     # The list of messages
@@ -59,7 +60,7 @@ FaultKind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fault:
     """One reason for which the provider would refuse the request."""
 

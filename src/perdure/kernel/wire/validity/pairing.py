@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from perdure.kernel.messages import Message
+from perdure.kernel.value import value
 from perdure.kernel.wire.codec import Dialect
 from perdure.kernel.wire.validity.facts import Facts
 from perdure.kernel.wire.validity.faults import Fault, at
@@ -24,7 +25,7 @@ Place: TypeAlias = tuple[int, int]
 """A message and one of its blocks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Pairing:
     """What pairing the calls and results of a list of messages showed."""
 

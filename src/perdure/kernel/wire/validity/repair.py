@@ -27,6 +27,7 @@ from perdure.kernel.messages import (
     ToolUse,
     text_of,
 )
+from perdure.kernel.value import value
 
 RepairKind: TypeAlias = Literal[
     "message_renamed",
@@ -47,7 +48,7 @@ UNKNOWN_OUTCOME = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Repair:
     """One thing that was put right."""
 
@@ -58,7 +59,7 @@ class Repair:
     """What was done, for people; names ids only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Repaired:
     """The messages after a repair; the very same ones where nothing was broken."""
 

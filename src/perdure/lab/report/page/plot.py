@@ -7,14 +7,15 @@ so nothing but lines and areas is drawn here; words and marks are laid over them
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log10
+
+from perdure.kernel.value import value
 
 EXTENT = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Frame:
     """A plot: how many requests lie along it, how many columns they share, and the value at its top."""
 
@@ -68,8 +69,8 @@ def extremes(values: Sequence[tuple[int, float]], plot: Frame) -> list[tuple[int
     if not plot.merged:
         return list(values)
     columns: dict[int, list[tuple[int, float]]] = {}
-    for request, value in values:
-        columns.setdefault(plot.column(request), []).append((request, value))
+    for request, found in values:
+        columns.setdefault(plot.column(request), []).append((request, found))
     kept: list[tuple[int, float]] = []
     for held in columns.values():
         lowest, highest = min(held, key=lambda one: one[1]), max(held, key=lambda one: one[1])

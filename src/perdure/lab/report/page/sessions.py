@@ -11,6 +11,7 @@ from functools import cached_property
 
 from perdure.kernel.context import PRESETS, Rung, Step, limits_of, with_window
 from perdure.kernel.models import lookup
+from perdure.kernel.value import value
 from perdure.lab.recording import Recording
 from perdure.lab.replay import Point, Replayed
 from perdure.lab.report.summary import Outcome
@@ -85,7 +86,7 @@ class Session:
             last = asked.time if asked.time is not None else last
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Detail:
     """How much of each session is drawn, so that a page stays below two megabytes or so."""
 
@@ -100,7 +101,7 @@ class Detail:
         return max(0.008, 1.8 / self.columns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edit:
     """One rung that changed what a policy sent."""
 

@@ -6,8 +6,8 @@ It knows the form of a response. It must never decide whether a request is legal
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import THRESHOLD, Asked
 from perdure.testing.doubles.anthropic.cache import Billed
 from perdure.testing.doubles.anthropic.prompt import count_block
@@ -17,7 +17,7 @@ from perdure.testing.doubles.script import Call, Raw, Say, Think, Turn
 from perdure.testing.doubles.shape import Body, body_of, digest, items, number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Room:
     """How much may come out."""
 
@@ -36,7 +36,7 @@ class Room:
         return "max_tokens" if self.max_tokens <= self.window else "model_context_window_exceeded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sampled:
     """What one sampling gave."""
 
@@ -46,7 +46,7 @@ class Sampled:
     output_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Seed:
     """What the ids and signatures of a response are made from, so that equal tests see equal bytes."""
 
@@ -69,7 +69,7 @@ def sample(asked: Asked, turn: Turn, room: Room, seed: Seed) -> Sampled:
     return Sampled(content=blocks, stop_reason=stop, stop_sequence=sequence, output_tokens=max(1, tokens))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Summed:
     """What a compaction sampling gave."""
 

@@ -6,9 +6,9 @@ It knows what every rule needs to see. It must never hold a rule itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.models import Model
 from perdure.testing.doubles.shape import Body, Seal, bodies, body_of, content_blocks
 
@@ -55,7 +55,7 @@ def coded(code: str, message: str, *, status: int = 400, **more: object) -> Refu
     return Refused(message, status=status, details={"error_code": code, **more})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Asked:
     """One request, parsed, with what the double knows about its sender."""
 
@@ -119,7 +119,7 @@ Check: TypeAlias = Callable[[Asked], "Iterator[str | Refused]"]
 """Yields what is wrong, worst first. A string is the message of a plain 400."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rule:
     """One rule of the API."""
 

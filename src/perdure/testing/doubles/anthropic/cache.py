@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from itertools import accumulate
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.prompt import Piece, Prompt
 from perdure.testing.doubles.shape import Body
 
@@ -20,7 +21,7 @@ LIFETIMES = {"5m": 300.0, "1h": 3_600.0}
 """Seconds, from the start of the request that wrote or last read the entry."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Billed:
     """The input of one sampling, split by price."""
 

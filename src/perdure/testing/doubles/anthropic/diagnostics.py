@@ -6,15 +6,15 @@ It knows hashes of earlier requests by message id. It must never look into the c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import Asked
 from perdure.testing.doubles.anthropic.prompt import count_block
 from perdure.testing.doubles.anthropic.thinking import unmarked
 from perdure.testing.doubles.shape import Body, body_of, content_blocks, digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fingerprint:
     """What is kept of a request: no text of it."""
 

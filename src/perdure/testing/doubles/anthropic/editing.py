@@ -7,9 +7,9 @@ from the whole history. That thinking comes first is documented; that compaction
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import EDITING, THRESHOLD, Asked
 from perdure.testing.doubles.anthropic.thinking import KINDS
 from perdure.testing.doubles.shape import Body, body_of, content_blocks, items, number
@@ -115,7 +115,7 @@ def _names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in cast("list[object]", value))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edited:
     """Messages as the model sees them, and what was done to them."""
 

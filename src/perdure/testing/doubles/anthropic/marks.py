@@ -6,8 +6,8 @@ It knows the order of a prompt: tools, system, messages. It must never know what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import Asked
 from perdure.testing.doubles.anthropic.tools import is_deferred
 from perdure.testing.doubles.shape import Body, bodies, body_of, is_object
@@ -15,7 +15,7 @@ from perdure.testing.doubles.shape import Body, bodies, body_of, is_object
 UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Mark:
     """One `cache_control` and its place."""
 

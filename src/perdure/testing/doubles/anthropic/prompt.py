@@ -6,9 +6,10 @@ It knows how a request becomes a prompt. It must never know what is cached or wh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import Asked
 from perdure.testing.doubles.anthropic.compaction import last_threshold_block
 from perdure.testing.doubles.anthropic.editing import clear_thinking, clear_tool_uses
@@ -26,7 +27,7 @@ TOOLS_OVERHEAD = 346
 """Tokens of the system prompt that comes with tools (Anthropic, tool use guide)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Piece:
     """One block of the prompt: one position for the cache's lookback."""
 
@@ -37,7 +38,7 @@ class Piece:
     """`5m` or `1h`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Prompt:
     """What the model sees."""
 

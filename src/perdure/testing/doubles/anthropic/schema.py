@@ -7,8 +7,9 @@ that is what the rules are for. The wording is that of the API's validator.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import (
     BINDING,
     CLEAR_AT,
@@ -34,7 +35,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Shape:
     """The fields of one object, by kind; `null` is accepted where a field is optional."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import Asked, Refused
 from perdure.testing.doubles.anthropic.tools import is_deferred
 from perdure.testing.doubles.shape import Body, body_of, content_blocks, digest, without
@@ -74,7 +75,7 @@ def fixed_digest(asked: Asked) -> str:
     return digest([unmarked(block) for block in asked.system], tools)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Bound:
     """A thinking block of the request, with what was signed and what stands before it now."""
 
@@ -219,7 +220,7 @@ def check_signatures(asked: Asked) -> Iterator[str]:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Screened:
     """What the binding checks make of a request's thinking."""
 

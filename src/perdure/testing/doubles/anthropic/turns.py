@@ -6,13 +6,13 @@ It knows roles and ids. It must never know what a block costs or whether it is c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.anthropic.asked import Asked, Refused, coded
 from perdure.testing.doubles.shape import Body, content_blocks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Placed:
     """A block and where it stands in the request."""
 
@@ -26,7 +26,7 @@ class Placed:
         return f"messages.{self.message}.content.{self.place}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Group:
     """Consecutive messages of one role: the API joins them into one turn."""
 

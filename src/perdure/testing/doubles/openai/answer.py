@@ -6,8 +6,9 @@ It knows response objects, items and chat completions. It must never decide whet
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.counting import count_text, first_tokens
 from perdure.testing.doubles.openai.asked import Asked
 from perdure.testing.doubles.openai.cache import Cached
@@ -15,7 +16,7 @@ from perdure.testing.doubles.script import Call, Part, Raw, Say, Think, Turn
 from perdure.testing.doubles.shape import Body, as_text, body_of, digest, items
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Spent:
     """Tokens of one request."""
 
@@ -60,7 +61,7 @@ class Spent:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fitted:
     """A turn cut to the output limit."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.faults import Cut, ErrorInStream, Fault, Overloaded, RateLimited, ServerError, Slow
 from perdure.testing.doubles.openai.answer import (
     Spent,
@@ -50,7 +51,7 @@ from perdure.testing.doubles.transport import CutResponse, EventStream, decode_b
 _NOTHING = Spent(input=0, cached=Cached(read=0, written=0), output=0, reasoning=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Reply:
     """An answer, and how it goes out."""
 

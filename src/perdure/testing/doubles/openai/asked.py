@@ -6,9 +6,9 @@ It knows what every rule needs to see. It must never hold a rule itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from perdure.kernel.value import value
 from perdure.testing.doubles.openai.models import OpenAIModel
 from perdure.testing.doubles.shape import Body, Seal, bodies
 
@@ -28,7 +28,7 @@ class OpenAIRefused(Exception):
         return {"error": {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Asked:
     """One request, parsed."""
 
@@ -58,7 +58,7 @@ Check: TypeAlias = Callable[[Asked], "Iterator[OpenAIRefused]"]
 """Yields what is wrong, worst first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rule:
     """One rule of an endpoint."""
 

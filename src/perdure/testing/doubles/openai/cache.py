@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from perdure.kernel.value import value
 
 MINIMUM = 1_024
 STEP = 128
@@ -20,7 +21,7 @@ ROUTED_BY = 256
 MATCHED_BREAKPOINTS = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Tokens:
     """A prompt as tokens, and where prefixes of it may end."""
 
@@ -29,7 +30,7 @@ class Tokens:
     """Token positions, for models that cache at breakpoints; None: steps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Cached:
     """What the cache did for one request."""
 
