@@ -4,6 +4,7 @@ import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 
 from perdure.cli.main import main
 from perdure.gateway import Config, Gateway, Parts, Route
+from perdure.gateway.audit import AuditFile
 from perdure.gateway.grants import Grant, Limits, grant_from_json, grant_to_json
 from perdure.gateway.keys import FRESH, STALE, BookKeys, KeyRecord, issued
 from perdure.gateway.sqlite_keys import SqliteKeys
@@ -250,11 +252,21 @@ def test_a_limit_of_nothing_is_refused(file: Path, limit: str) -> None:
 def test_the_audit_says_who_and_when_and_nothing_of_what(
     front: Callable[..., Any], added: Callable[..., str], file: Path, tmp_path: Path
 ) -> None:
-    key, audit = added(), tmp_path / "audit.jsonl"
-    made = front(AnthropicDouble(), key="up", config={"keys": file, "audit": audit}, parts=Parts(pause=at_once([])))
+    key, audit, written = added(), tmp_path / "audit.jsonl", SimpleQueue[None]()
+    kept = AuditFile(audit)
+
+    def keep(entry: Any) -> None:
+        kept(entry)
+        written.put(None)
+
+    made = front(AnthropicDouble(), key="up", config={"keys": file}, parts=Parts(pause=at_once([]), audit=keep))
     ask(made.url, key, messages=[{"role": "user", "content": "A secret plan."}])
     ask(made.url, "pdk_0000000000000000_wrong")
     httpx.get(f"{made.url}/secret/path", headers={"x-api-key": key})
+    for _ in range(3):
+        # An entry is written when its answer has left.
+        written.get(timeout=10)
+    kept.close()
     text = audit.read_text()
     entries = [json.loads(line) for line in text.splitlines()]
 

@@ -50,7 +50,7 @@ def fill(pool: Pool) -> None:
         record = Record(id="c", family=CANARY, version=1, edits=({"kind": CANARY},))
         await state.commit(ANA, record, HEAD)
         await state.keep(ANA, CANARY, {CANARY: {"text": CANARY}})
-        await meter.enter(Account(owner=ANA, name=CANARY), 0.0)
+        await meter.enter(Account(owner=ANA, name=CANARY), Spent(), 0.0)
 
     asyncio.run(write())
 
@@ -246,24 +246,25 @@ def test_a_server_that_is_gone_is_told_without_its_password() -> None:
 
 def test_of_two_replicas_no_more_calls_are_let_in_than_are_allowed_and_a_dead_one_holds_none(pool: Pool) -> None:
     one, two = PostgresMeter(pool), PostgresMeter(pool)
-    account = Account(owner=ANA, name="a")
+    account, hold = Account(owner=ANA, name="a"), Spent(tokens=3, usd=0.25)
 
     async def run() -> list[object]:
         for meter in (one, two):
             await meter.beat(0.0)
-        readings = await asyncio.gather(*(meter.enter(account, 1.0) for meter in (one, two) * 4))
+        readings = await asyncio.gather(*(meter.enter(account, hold, 1.0) for meter in (one, two) * 4))
         running = sorted(reading.running for reading in readings)
-        await two.leave(account, Spent(tokens=5, usd=0.5), 2.0)
-        left = (await one.read(account, 2.0)).running
+        await two.leave(account, hold, Spent(tokens=5, usd=0.5), 2.0)
+        left = await one.read(account, 2.0)
         # The second says nothing more.
         await one.beat(100.0)
-        later = await one.enter(account, 100.0)
-        await two.leave(account, Spent(), 101.0)
+        later = await one.enter(account, hold, 100.0)
+        await two.leave(account, hold, Spent(), 101.0)
         end = await one.read(account, 101.0)
-        return [running, left, later.running, end.running, later.spent["day"]]
+        return [running, left.running, left.held, later.running, end.running, later.held, later.spent["day"]]
 
     spent = Spent(requests=9, tokens=5, usd=0.5)
-    assert [[1, 2, 3, 4, 5, 6, 7, 8], 7, 5, 5, spent] == asyncio.run(run())
+    held = [Spent(tokens=21, usd=1.75), Spent(tokens=15, usd=1.25)]
+    assert [[1, 2, 3, 4, 5, 6, 7, 8], 7, held[0], 5, 5, held[1], spent] == asyncio.run(run())
 
 
 READ: Any = {"name": "read", "description": "Read a file.", "input_schema": {"type": "object"}}

@@ -10,16 +10,12 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-import uvicorn
-
 from perdure.cli.keys import STORE_KEY, default_keys
 from perdure.gateway import Config, Gateway, Route, read_config
 from perdure.gateway.config import DIALECTS, NATIVES
+from perdure.gateway.server import run as serve
 from perdure.kernel.errors import InvalidSetting
 from perdure.project import home_of
-
-DRAIN = 30
-"""Seconds that answers under way have when the server is told to stop."""
 
 EPILOG = """\
 examples:
@@ -85,16 +81,7 @@ def run(options: argparse.Namespace) -> int:
     for route in config.routes:
         kept = "auto" if route.auto else "on request"
         print(f"  {route.model:<24} -> {route.dialect} at {route.origin}, context kept {kept}")
-    uvicorn.run(
-        gateway,
-        host=config.host,
-        port=config.port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=DRAIN,
-    )
+    serve(gateway, lambda: configured(options, dict(os.environ)))
     return 0
 
 

@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from perdure.gateway.audit import Audit, AuditFile, nobody
 from perdure.gateway.call import Action, Call, checked
-from perdure.gateway.callers import Caller, KeyStore
+from perdure.gateway.callers import Caller, KeyStore, StaticKey
 from perdure.gateway.config import Config
 from perdure.gateway.conversations import Conversations
 from perdure.gateway.door import (
@@ -26,6 +26,7 @@ from perdure.gateway.door import (
     Reply,
     Watcher,
     address_of,
+    again,
     answer,
     arrive,
     headers_of,
@@ -35,22 +36,26 @@ from perdure.gateway.door import (
 from perdure.gateway.doorman import Doorman
 from perdure.gateway.grants import Grant
 from perdure.gateway.keeper import Keeper
+from perdure.gateway.keys import BookKeys
+from perdure.gateway.limits import Room, check_depth, check_headers
+from perdure.gateway.mcp_endpoint import MOST as MCP_MOST
 from perdure.gateway.mcp_endpoint import PATH as MCP_PATH
 from perdure.gateway.mcp_endpoint import McpEndpoint
-from perdure.gateway.meter import Account, Meter
+from perdure.gateway.meter import Meter
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.proxy import Proxy
-from perdure.gateway.quotas import Quotas
+from perdure.gateway.quotas import Quotas, Ticket
 from perdure.gateway.refusals import error_body
 from perdure.gateway.seal import Seal
 from perdure.gateway.state import StateStore
-from perdure.gateway.stores import opened, signing_key
-from perdure.gateway.tally import Tally
+from perdure.gateway.stores import opened, signing_key, static
+from perdure.gateway.tally import Tally, hold_of
 from perdure.gateway.upstream import Upstreams
 from perdure.guard import SecretGuard
-from perdure.kernel.errors import CallRefused, MemoryFault, PerdureError, StoreUnreachable
+from perdure.kernel.errors import CallRefused, InvalidSetting, MemoryFault, PerdureError, StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, decode_object
 from perdure.kernel.models import lookup
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 from perdure.memory import MemoryStore
 from perdure.providers.edge import CONNECT, wall_clock
@@ -70,11 +75,14 @@ OPEN = frozenset({"/healthz", "/readyz"})
 """What is answered without a key, and without a look at anything that belongs to somebody."""
 
 
+LAST_WORDS = 5.0
+"""Seconds that calls whose time is over have to be counted before the stores are closed."""
+
 BEAT = 20.0
 """Seconds between two signs that this replica is alive."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Parts:
     """What a gateway is made of, where it is not what the configuration says."""
 
@@ -96,14 +104,16 @@ class Visit:
     id: str
     began: float
     scope: Scope
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     caller: Caller | None = None
     route: str = ""
     status: int = 0
     """Of the answer; 0 while there is none."""
     sent: int = 0
     """Bytes of its body."""
-    account: Account | None = None
+    held: int = 0
+    """Bytes of its body that take up room."""
+    ticket: Ticket | None = None
     """What it is counted under, once it was let in."""
     tally: Tally = field(default_factory=Tally)
 
@@ -151,7 +161,13 @@ class Gateway:
         parts = parts or Parts()
         self.config = config.check()
         self.metrics = Metrics()
+        self.draining = False
+        """Whether it is about to end: it still answers, and tells balancers to go elsewhere."""
         self._clock = parts.clock
+        self._under_way = 0
+        self._idle: anyio.Event | None = None
+        """Told, once it is waited for, when no call is under way any more."""
+        self._room = Room(most=config.max_bodies)
         stores = opened(config, parts.clock)
         self._closing = [*stores.closing]
         self.keys, self.state = parts.keys or stores.keys, parts.state or stores.state
@@ -165,6 +181,7 @@ class Gateway:
             follow_redirects=False,
             trust_env=False,
         )
+        self._client = client
         self._upstreams = Upstreams(client, lambda: self.metrics.add("upstream_requests"))
         conversations = Conversations(self.state, self.metrics)
         guard = SecretGuard()
@@ -185,6 +202,22 @@ class Gateway:
         self._closing.append(audit.close)
         return audit
 
+    def reload(self, config: Config) -> None:
+        """Go on with another configuration; calls under way end with the one that they began with.
+
+        Raises:
+            InvalidSetting: it needs a restart, or cannot be served; then the former one goes on.
+        """
+        config = config.following(self.config)
+        if self.memory is None and any(route.memory for route in config.routes):
+            raise InvalidSetting("no memory was open when it began: restart it to turn it on")
+        self.config = config
+        if isinstance(self.keys, StaticKey):
+            self.keys = static(config)
+        if isinstance(self.keys, BookKeys):
+            self.keys.known.clear()
+        self._client.timeout = httpx.Timeout(config.answer_seconds, connect=CONNECT)
+
     async def close(self) -> None:
         """Close connections and stores."""
         await self._upstreams.close()
@@ -198,15 +231,20 @@ class Gateway:
             return
         if scope["type"] != "http":
             return
-        visit = Visit(id=secrets.token_hex(12), began=self._clock(), scope=scope, headers=headers_of(scope))
+        visit = Visit(id=secrets.token_hex(12), began=self._clock(), scope=scope)
+        self._under_way += 1
         try:
             await self._visited(visit, receive, send)
         finally:
+            self._room.give(visit.held)
             spent = visit.tally.settled(visit.sent)
-            if visit.account is not None:
+            if visit.ticket is not None:
                 # Also where the client has left and everything is being cancelled.
                 with anyio.CancelScope(shield=True):
-                    await self._quotas.leave(visit.account, spent)
+                    await self._quotas.leave(visit.ticket, spent)
+            self._under_way -= 1
+            if self._idle is not None and not self._under_way:
+                self._idle.set()
             self.metrics.add("requests", protocol=visit.dialect, status=str(visit.status))
             self._audit(visit.entry(self._clock()))
 
@@ -217,6 +255,10 @@ class Gateway:
             await send({"type": "lifespan.startup.complete"})
             await receive()
             group.cancel_scope.cancel()
+        if self._under_way:
+            self._idle = anyio.Event()
+            with anyio.move_on_after(LAST_WORDS):
+                await self._idle.wait()
         await self._quotas.settle()
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
@@ -237,17 +279,24 @@ class Gateway:
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
                 visit.status = message["status"]
+                if self.draining:
+                    message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
             else:
                 visit.sent += len(message.get("body", b""))
             await send(message)
 
+        config = self.config
         try:
+            check_headers(visit.scope["headers"], config.max_headers)
+            visit.headers = headers_of(visit.scope)
             if visit.path not in OPEN:
                 visit.caller = await self._admitted(visit)
+            most = min(config.max_body, MCP_MOST) if visit.path == MCP_PATH else config.max_body
+            arrived = await arrive(visit.scope, receive, most=most, seconds=config.body_seconds, room=self._room)
+            visit.held = len(arrived.body)
             if visit.path == MCP_PATH and visit.caller is not None:
-                await self._mcp(visit, visit.caller, receive, told)
+                await self._mcp(visit, visit.caller, again(arrived.body, receive), told)
                 return
-            arrived = await arrive(visit.scope, receive, most=self.config.max_body, seconds=self.config.body_seconds)
         # Without a caller nothing was done yet, and a store that fails lets nobody in.
         except (CallRefused, MemoryFault) as error:
             await send_reply(_refusal(visit, error), told)
@@ -260,7 +309,10 @@ class Gateway:
             return await self._handle(visit, arrived)
 
         watcher = Watcher(left=lambda: self.metrics.add("disconnects"), failed=failed)
-        await answer(arrived, receive, told, handle, watcher)
+        with anyio.move_on_after(config.call_seconds) as limit:
+            await answer(arrived, receive, told, handle, watcher)
+        if limit.cancelled_caught and not visit.status:
+            await send_reply(_refusal(visit, CallRefused("the call took too long", status=504)), told)
 
     async def _mcp(self, visit: Visit, caller: Caller, receive: Receive, send: Send) -> None:
         if not await self._endpoint.handle(visit.scope, receive, send, caller):
@@ -298,6 +350,8 @@ class Gateway:
             case "GET" | "HEAD", "/healthz" | "/":
                 return json_reply({"status": "ok"})
             case "GET" | "HEAD", "/readyz":
+                if self.draining:
+                    return json_reply({"state": "draining"}, status=503)
                 ready = await self.state.ready()
                 return json_reply({"state": "ok" if ready else "unreachable"}, status=200 if ready else 503)
             case "GET", "/metrics":
@@ -316,13 +370,13 @@ class Gateway:
         if arrived.headers.get("content-encoding", "identity") != "identity":
             raise CallRefused("content-encoding: send the body as it is", status=415)
         body = checked(decode_object(arrived.body))
+        check_depth(arrived.body, body, self.config.max_depth)
         route = self.config.route_for(str(body["model"]))
         if route is None:
             raise CallRefused("model: no route of this gateway takes it", status=404)
         if not caller.grant.covers(route.called, str(body["model"])):
             raise CallRefused("model: this key is not good for it", status=403)
         visit.route = route.called
-        visit.account = await self._quotas.enter(caller)
         call = Call(
             id=visit.id,
             dialect=dialect,
@@ -335,6 +389,7 @@ class Gateway:
             route=route,
             tally=visit.tally,
         )
+        visit.ticket = await self._quotas.enter(caller, hold_of(call.profile, body, len(arrived.body)))
         match action:
             case "create":
                 return await self._proxy.create(call)

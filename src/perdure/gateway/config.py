@@ -1,7 +1,7 @@
 """What a gateway is set to do: routes from models to upstreams, and limits.
 
 It knows options, their ranges and where a key may come from. It must never know a request. A file is TOML; a key in it
-is named by an environment variable and never written there.
+is named by an environment variable or by a file of its own, and never written there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ Native: TypeAlias = Literal["prefer", "never", "only"]
 
 MAX_BODY = 32 * 1024 * 1024
 """Bytes of a request: Anthropic's own limit (errors page, 2026-08)."""
+
+MAX_BODIES = 512 * 1024 * 1024
+"""Bytes of all requests under way; decoded they take about four times as much."""
+
+LASTING = ("host", "port", "keys", "store", "store_key", "state", "memory", "audit", "secret", "proxies",
+           "max_bodies", "max_header_bytes", "max_connections", "drain_notice", "drain_seconds")  # fmt: skip
+"""What a running gateway cannot change."""
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 NATIVES: tuple[Native, ...] = get_args(Native)
@@ -102,10 +109,32 @@ class Config:
     """The folder of memories; None: there is no memory."""
     max_body: int = MAX_BODY
     """Bytes of a request."""
+    max_bodies: int = MAX_BODIES
+    """Bytes of all requests under way: beyond it callers are told to come again."""
+    max_depth: int = 200
+    """Levels of nesting of a request's body."""
+    max_headers: int = 100
+    """Headers of a request."""
+    max_header_bytes: int = 32_768
+    """Bytes of a request's first line and headers."""
+    max_connections: int = 2_000
+    """Connections at one time; beyond it they are answered with 503."""
+    header_seconds: float = 10.0
+    """Seconds within which a request's headers have to have arrived, and the first one's from when it is connected."""
     body_seconds: float = 60.0
     """Seconds within which a request's body has to have arrived."""
     answer_seconds: float = 600.0
     """Seconds that an upstream may stay silent."""
+    call_seconds: float = 3_600.0
+    """Seconds that a call may take, from its body to the end of its answer."""
+    send_seconds: float = 60.0
+    """Seconds that a client may take nothing of what waits for it; meanwhile nothing more is read from the upstream."""
+    drain_notice: float = 5.0
+    """Seconds between the signal to end, from which `/readyz` says 503, and the end of new connections."""
+    drain_seconds: float = 30.0
+    """Seconds that calls under way have from then on."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of proxies whose `x-forwarded-for` and `x-forwarded-proto` are believed."""
     audit: Path | None = None
     """The file that a line is appended to for each request: who, when, which route, how it ended; no contents."""
     secret: str = field(default="", repr=False)
@@ -136,10 +165,24 @@ class Config:
                 f"the gateway would listen on {self.host!r} without a key, open to everybody: "
                 f"use keys, or listen on 127.0.0.1"
             )
+        for name in _POSITIVE:
+            if getattr(self, name) <= 0:
+                raise InvalidSetting(f"{name!r} is {getattr(self, name)}; it has to be more than 0")
         for route in self.routes:
             if route.memory and self.memory is None and self.store is None:
                 raise InvalidSetting(f"the route {route.model!r} has `memory`, and there is no folder for it: set one")
         return self
+
+    def following(self, former: Config) -> Config:
+        """The same, if a running gateway with the former one can take it.
+
+        Raises:
+            InvalidSetting: it needs a restart, or cannot be served.
+        """
+        changed = [name for name in LASTING if getattr(self, name) != getattr(former, name)]
+        if changed or (self.key is None) != (former.key is None) or self.open != former.open:
+            raise InvalidSetting(f"{', '.join(changed) or 'who may call'} cannot change while it runs: restart it")
+        return self.check()
 
 
 def read_config(path: Path, environment: Mapping[str, str]) -> Config:
@@ -190,10 +233,25 @@ _TOP: Mapping[str, type] = {
     "state": Path,
     "memory": Path,
     "max_body": int,
+    "max_bodies": int,
+    "max_depth": int,
+    "max_headers": int,
+    "max_header_bytes": int,
+    "max_connections": int,
+    "header_seconds": float,
     "body_seconds": float,
     "answer_seconds": float,
+    "call_seconds": float,
+    "send_seconds": float,
+    "drain_notice": float,
+    "drain_seconds": float,
+    "proxies": tuple,
     "secret": str,
 }
+_POSITIVE = (
+    *(name for name in _TOP if name.startswith("max_")),
+    *("header_seconds", "body_seconds", "answer_seconds", "call_seconds", "send_seconds"),
+)
 _ROUTE: Mapping[str, type] = {
     "name": str,
     "model": str,
@@ -229,6 +287,8 @@ def _filled(
 def _checked(name: str, value: object, kind: type) -> object:
     if kind is Path and isinstance(value, str):
         return Path(value).expanduser()
+    if kind is tuple and isinstance(value, list):
+        return tuple(str(item) for item in cast("list[object]", value))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -239,11 +299,26 @@ def _checked(name: str, value: object, kind: type) -> object:
 
 
 def _secret(name: str, value: object, environment: Mapping[str, str]) -> str:
-    """What stands in the environment under the name behind `env:`."""
+    """What stands in the environment under the name behind `env:`, or in the file behind `file:`."""
+    if isinstance(value, str) and value.startswith("file:"):
+        return _told_by(name, Path(value.removeprefix("file:")).expanduser())
     if not isinstance(value, str) or not value.startswith("env:"):
-        raise InvalidSetting(f'{name!r} has to name an environment variable, as in "env:MY_KEY": keys stand in no file')
+        raise InvalidSetting(
+            f'{name!r} has to name an environment variable, as in "env:MY_KEY", or a file of its own, as in '
+            f'"file:/run/secrets/my_key": keys do not stand in this one'
+        )
     variable = value.removeprefix("env:")
     found = environment.get(variable)
     if not found:
         raise InvalidSetting(f"{name!r} names the environment variable {variable!r}, which is not set")
+    return found
+
+
+def _told_by(name: str, path: Path) -> str:
+    try:
+        found = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"{name!r} names the file {str(path)!r}, which cannot be read") from error
+    if not found:
+        raise InvalidSetting(f"{name!r} names the file {str(path)!r}, which is empty")
     return found

@@ -14,10 +14,14 @@ from typing import TypeAlias, cast
 import anyio
 from starlette.types import Message, Receive, Scope, Send
 
+from perdure.gateway.limits import Room
 from perdure.kernel.errors import CallRefused
 from perdure.kernel.messages import JsonObject, encode_json
 
 Chunks: TypeAlias = AsyncGenerator[bytes, None]
+
+LONGEST_NUMBER = 18
+"""Digits of a length: a longer one is no length, and takes long to read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,19 +111,19 @@ async def send_reply(reply: Reply, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float) -> Arrived:
-    """Read a request.
+async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float, room: Room) -> Arrived:
+    """Read a request. Its bytes take up room until `room.give` gives it back.
 
     Raises:
-        CallRefused: its body is too large, or did not arrive in time.
+        CallRefused: its body is too large, or did not arrive in time, or there is no room for it now.
     """
     headers = headers_of(scope)
     told = headers.get("content-length", "")
-    if told.isdecimal() and int(told) > most:
+    if told.isdecimal() and (len(told) > LONGEST_NUMBER or int(told) > most):
         raise _too_large(most)
     body = b""
     with anyio.move_on_after(seconds) as limit:
-        body = await _read(receive, most)
+        body = await _read(receive, most, room)
     if limit.cancelled_caught:
         raise CallRefused(f"the request's body did not arrive within {seconds:g} seconds", status=408)
     return Arrived(
@@ -129,6 +133,16 @@ async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float) -
         headers=headers,
         body=body,
     )
+
+
+def again(body: bytes, receive: Receive) -> Receive:
+    """What tells a body that was read already, and then what comes behind it."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def told() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return told
 
 
 def address_of(scope: Scope) -> str:
@@ -146,20 +160,25 @@ def headers_of(scope: Scope) -> dict[str, str]:
     return headers
 
 
-async def _read(receive: Receive, most: int) -> bytes:
+async def _read(receive: Receive, most: int, room: Room) -> bytes:
     pieces: list[bytes] = []
     size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise CallRefused("the client left before its request was whole", status=400)
-        piece: bytes = message.get("body", b"")
-        size += len(piece)
-        if size > most:
-            raise _too_large(most)
-        pieces.append(piece)
-        if not message.get("more_body"):
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    try:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise CallRefused("the client left before its request was whole", status=400)
+            piece: bytes = message.get("body", b"")
+            if size + len(piece) > most:
+                raise _too_large(most)
+            room.take(len(piece))
+            size += len(piece)
+            pieces.append(piece)
+            if not message.get("more_body"):
+                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    except BaseException:
+        room.give(size)
+        raise
 
 
 def _too_large(most: int) -> CallRefused:

@@ -16,6 +16,7 @@ from perdure.gateway.conversations import Conversations, Shelf, Wanted
 from perdure.gateway.identity import normal, prefix_hash, prefix_of, seed_of
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.state import Record, StoreUnreachable
+from perdure.gateway.tally import LIMITS
 from perdure.kernel.cache import bill_of
 from perdure.kernel.context import (
     ClearThinking,
@@ -33,6 +34,7 @@ from perdure.kernel.context import (
 )
 from perdure.kernel.errors import CallRefused, Infeasible
 from perdure.kernel.messages import Json, JsonObject, Mark, Message, Request, Tool, Transcript, Usage
+from perdure.kernel.value import value
 
 T = TypeVar("T")
 
@@ -43,9 +45,6 @@ CANNOT_FIT = "request_cannot_fit"
 """The code of a request that no edit can make small enough. Its words must match no client's pattern for an overflow:
 some retry on those for ever (measured, 2026-11)."""
 
-LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""What dialects call the longest answer."""
-
 MOST_MARKS = 4
 """Cache marks of a request (Anthropic, prompt caching guide, 2026-10)."""
 
@@ -53,7 +52,7 @@ LEAST_BUDGET = 1_024
 """Tokens of thinking: the least that Anthropic takes (extended thinking, 2026-08)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Task:
     """What the engine is to do for a call."""
 
@@ -259,7 +258,7 @@ class Engaged:
         return tuple((transcript[place].id, mark) for place, mark in places if 0 <= place < len(transcript))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Keeper:
     """Engages conversations."""
 

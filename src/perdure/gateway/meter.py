@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, TypeAlias
 
+from perdure.kernel.value import value
 from perdure.memory import Principal
 
 Period: TypeAlias = Literal["minute", "day", "month"]
@@ -17,7 +18,7 @@ Period: TypeAlias = Literal["minute", "day", "month"]
 PERIODS: tuple[Period, ...] = ("minute", "day", "month")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Account:
     """What use is counted under; it belongs to one user of one tenant."""
 
@@ -25,7 +26,7 @@ class Account:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Spent:
     """What was used."""
 
@@ -39,25 +40,35 @@ class Spent:
             requests=self.requests + other.requests, tokens=self.tokens + other.tokens, usd=self.usd + other.usd
         )
 
+    def minus(self, other: Spent) -> Spent:
+        """One without the other; what is left is not less than nothing."""
+        return Spent(
+            requests=max(0, self.requests - other.requests),
+            tokens=max(0, self.tokens - other.tokens),
+            usd=max(0.0, self.usd - other.usd),
+        )
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value
 class Reading:
     """What a meter shows when a call enters, the call included."""
 
     spent: Mapping[Period, Spent]
     running: int
     """Calls under way, over all replicas."""
+    held: Spent = field(default_factory=Spent)
+    """What is set aside for them."""
 
 
 class Meter(Protocol):
     """Counts. Every method may be slow, and raises `StoreUnreachable` where its store fails."""
 
-    async def enter(self, account: Account, now: float) -> Reading:
-        """Count a call that begins."""
+    async def enter(self, account: Account, hold: Spent, now: float) -> Reading:
+        """Count a call that begins, and set something aside for it."""
         ...
 
-    async def leave(self, account: Account, spent: Spent, now: float) -> None:
-        """Count a call that ended, and what it used."""
+    async def leave(self, account: Account, hold: Spent, spent: Spent, now: float) -> None:
+        """Count what a call used that ended, and give back what was set aside for it."""
         ...
 
     async def read(self, account: Account, now: float) -> Reading:
@@ -92,32 +103,60 @@ def remaining(period: Period, now: float) -> int:
 
 
 @dataclass(slots=True)
+class Running:
+    """The calls of one process that are under way, by account."""
+
+    calls: dict[Account, tuple[int, Spent]] = field(default_factory=dict[Account, tuple[int, Spent]])
+
+    def enter(self, account: Account, hold: Spent) -> None:
+        """One more."""
+        count, held = self.of(account)
+        self.calls[account] = (count + 1, held.plus(hold))
+
+    def leave(self, account: Account, hold: Spent) -> None:
+        """One less."""
+        count, held = self.of(account)
+        if count <= 1:
+            self.calls.pop(account, None)
+        else:
+            self.calls[account] = (count - 1, held.minus(hold))
+
+    def of(self, account: Account) -> tuple[int, Spent]:
+        """How many, and what is set aside for them."""
+        return self.calls.get(account, (0, Spent()))
+
+
+@dataclass(slots=True)
 class MemoryMeter:
     """A meter that lives as long as the process."""
 
     counts: dict[tuple[Account, Period, int], Spent] = field(default_factory=dict[tuple[Account, Period, int], Spent])
-    running: dict[Account, int] = field(default_factory=dict[Account, int])
+    running: Running = field(default_factory=Running)
 
-    async def enter(self, account: Account, now: float) -> Reading:
+    async def enter(self, account: Account, hold: Spent, now: float) -> Reading:
         """See `Meter`."""
         self._add(account, Spent(requests=1), now)
-        self.running[account] = self.running.get(account, 0) + 1
+        self.running.enter(account, hold)
         return await self.read(account, now)
 
-    async def leave(self, account: Account, spent: Spent, now: float) -> None:
+    async def leave(self, account: Account, hold: Spent, spent: Spent, now: float) -> None:
         """See `Meter`."""
         self._add(account, spent, now)
-        self.running[account] = max(0, self.running.get(account, 0) - 1)
+        self.running.leave(account, hold)
 
     async def read(self, account: Account, now: float) -> Reading:
         """See `Meter`."""
         found = dict[Period, Spent]()
         for period, start in starts(now).items():
             found[period] = self.counts.get((account, period, start), Spent())
-        return Reading(spent=found, running=self.running.get(account, 0))
+        count, held = self.running.of(account)
+        return Reading(spent=found, running=count, held=held)
 
     async def beat(self, now: float) -> None:
-        """See `Meter`."""
+        """See `Meter`: what is past is not needed any more."""
+        first = min(starts(now).values())
+        for key in [key for key in self.counts if key[2] < first]:
+            del self.counts[key]
 
     def _add(self, account: Account, spent: Spent, now: float) -> None:
         for period, start in starts(now).items():

@@ -27,8 +27,10 @@ _ADD: LiteralString = """
 """
 
 _RUN: LiteralString = """
-    insert into perdure.gateway_running as known (account, replica, calls) values (%s, %s, greatest(0, %s))
-    on conflict (tenant, owner, account, replica) do update set calls = greatest(0, known.calls + %s)
+    insert into perdure.gateway_running as known (account, replica, calls, tokens, usd)
+    values (%(account)s, %(replica)s, greatest(0, %(calls)s), greatest(0, %(tokens)s), greatest(0, %(usd)s))
+    on conflict (tenant, owner, account, replica) do update set calls = greatest(0, known.calls + %(calls)s),
+    tokens = greatest(0, known.tokens + %(tokens)s), usd = greatest(0, known.usd + %(usd)s)
 """
 
 _GONE: LiteralString = """
@@ -37,7 +39,10 @@ _GONE: LiteralString = """
     )
 """
 
-_RUNNING: LiteralString = "select coalesce(sum(calls), 0) from perdure.gateway_running where account = %s"
+_RUNNING: LiteralString = """
+    select coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(usd), 0) from perdure.gateway_running
+    where account = %s and calls > 0
+"""
 
 _PAST: LiteralString = "delete from perdure.gateway_spent where account = %s and start < %s"
 
@@ -49,26 +54,26 @@ class PostgresMeter:
     pool: Pool
     replica: str = field(default_factory=lambda: secrets.token_hex(8))
 
-    async def enter(self, account: Account, now: float) -> Reading:
+    async def enter(self, account: Account, hold: Spent, now: float) -> Reading:
         """See `Meter`."""
 
         def work(connection: Connection) -> Reading:
             _lock(connection, account)
             connection.execute(_GONE, (account.name, self.replica, now - SILENT))
-            connection.execute(_RUN, (account.name, self.replica, 1, 1))
+            connection.execute(_RUN, self._step(account, 1, hold))
             spent = _add(connection, account, Spent(requests=1), now)
             if spent["minute"].requests == 1:
                 connection.execute(_PAST, (account.name, starts(now)["month"]))
-            return Reading(spent=spent, running=_running(connection, account))
+            return _reading(connection, account, spent)
 
         return await self.pool.run(account.owner, work)
 
-    async def leave(self, account: Account, spent: Spent, now: float) -> None:
+    async def leave(self, account: Account, hold: Spent, spent: Spent, now: float) -> None:
         """See `Meter`."""
 
         def work(connection: Connection) -> None:
             _lock(connection, account)
-            connection.execute(_RUN, (account.name, self.replica, -1, -1))
+            connection.execute(_RUN, self._step(account, -1, hold))
             if spent != Spent():
                 _add(connection, account, spent, now)
 
@@ -78,9 +83,18 @@ class PostgresMeter:
         """See `Meter`."""
 
         def work(connection: Connection) -> Reading:
-            return Reading(spent=_add(connection, account, Spent(), now), running=_running(connection, account))
+            return _reading(connection, account, _add(connection, account, Spent(), now))
 
         return await self.pool.run(account.owner, work)
+
+    def _step(self, account: Account, by: int, hold: Spent) -> dict[str, object]:
+        return {
+            "account": account.name,
+            "replica": self.replica,
+            "calls": by,
+            "tokens": by * hold.tokens,
+            "usd": by * hold.usd,
+        }
 
     async def beat(self, now: float) -> None:
         """See `Meter`."""
@@ -113,6 +127,6 @@ def _add(connection: Connection, account: Account, spent: Spent, now: float) -> 
     return found
 
 
-def _running(connection: Connection, account: Account) -> int:
-    row = connection.execute(_RUNNING, (account.name,)).fetchone()
-    return int(str(row[0])) if row else 0
+def _reading(connection: Connection, account: Account, spent: dict[Period, Spent]) -> Reading:
+    calls, tokens, usd = connection.execute(_RUNNING, (account.name,)).fetchone() or (0, 0, 0)
+    return Reading(spent=spent, running=int(str(calls)), held=Spent(tokens=int(str(tokens)), usd=float(str(usd))))

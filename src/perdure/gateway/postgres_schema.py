@@ -64,7 +64,8 @@ _TABLES: LiteralString = """
         tenant text not null default current_setting('perdure.tenant'),
         owner text not null default current_setting('perdure.owner'),
         account text not null, replica text not null,
-        calls int not null, primary key (tenant, owner, account, replica)
+        calls int not null, tokens bigint not null, usd double precision not null,
+        primary key (tenant, owner, account, replica)
     );
     create table perdure.gateway_replica (replica text primary key, seen double precision not null);
     create table perdure.gateway_key (

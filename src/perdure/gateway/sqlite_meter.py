@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 import anyio.to_thread
 
-from perdure.gateway.meter import Account, Period, Reading, Spent, starts
+from perdure.gateway.meter import Account, Period, Reading, Running, Spent, starts
 from perdure.kernel.errors import StoreUnreachable
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class SqliteMeter:
             StoreUnreachable: it cannot be opened.
         """
         self._lock = Lock()
-        self._running: dict[Account, int] = {}
+        self._running = Running()
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.touch(mode=0o600)
@@ -61,24 +61,25 @@ class SqliteMeter:
         with self._lock:
             self._db.close()
 
-    async def enter(self, account: Account, now: float) -> Reading:
+    async def enter(self, account: Account, hold: Spent, now: float) -> Reading:
         """See `Meter`."""
         spent = await self._run(lambda: self._add(account, Spent(requests=1), now))
-        self._running[account] = self._running.get(account, 0) + 1
-        return Reading(spent=spent, running=self._running[account])
+        self._running.enter(account, hold)
+        return self._reading(account, spent)
 
-    async def leave(self, account: Account, spent: Spent, now: float) -> None:
+    async def leave(self, account: Account, hold: Spent, spent: Spent, now: float) -> None:
         """See `Meter`."""
-        self._running[account] = max(0, self._running.get(account, 0) - 1)
-        if not self._running[account]:
-            del self._running[account]
         if spent != Spent():
             await self._run(lambda: self._add(account, spent, now))
+        self._running.leave(account, hold)
 
     async def read(self, account: Account, now: float) -> Reading:
         """See `Meter`."""
-        spent = await self._run(lambda: self._add(account, Spent(), now))
-        return Reading(spent=spent, running=self._running.get(account, 0))
+        return self._reading(account, await self._run(lambda: self._add(account, Spent(), now)))
+
+    def _reading(self, account: Account, spent: dict[Period, Spent]) -> Reading:
+        count, held = self._running.of(account)
+        return Reading(spent=spent, running=count, held=held)
 
     async def beat(self, now: float) -> None:
         """See `Meter`: what is past is not needed any more."""

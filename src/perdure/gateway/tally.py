@@ -6,12 +6,22 @@ answer was not read to its end, is estimated by its size: leaving early saves no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from perdure.gateway.meter import Spent
 from perdure.kernel.cache import bill_of
-from perdure.kernel.messages import Usage
+from perdure.kernel.messages import Json, Usage
 from perdure.kernel.models import ModelProfile
+
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""What dialects call the longest answer."""
+
+UNTOLD = 4_096
+"""Tokens of an answer whose longest is not told."""
+
+MOST_HELD = 1_000_000
+"""Tokens of an answer: no model writes more, whatever a request says."""
 
 BYTES = 4
 """Of a token, where nobody counted."""
@@ -48,3 +58,11 @@ class Tally:
     def _add(self, profile: ModelProfile, usage: Usage) -> None:
         self.tokens += usage.total_tokens
         self.usd += bill_of(usage, profile).usd or 0.0
+
+
+def hold_of(profile: ModelProfile, body: Mapping[str, Json], size: int) -> Spent:
+    """What a call may come to, as far as its request of so many bytes tells: set aside while it is under way."""
+    told = [value for name in LIMITS if isinstance(value := body.get(name), int) and value > 0]
+    answer = min(told[0] if told else UNTOLD, MOST_HELD)
+    usage = Usage(input_tokens=size // BYTES + 1, output_tokens=answer)
+    return Spent(tokens=usage.total_tokens, usd=bill_of(usage, profile).usd or 0.0)
