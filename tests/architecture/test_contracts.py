@@ -51,8 +51,9 @@ HOUSE = {
     "kernel/cache": "import perdure.kernel.tokens",
     "kernel/tokens": "import perdure.kernel.models",
     "kernel/models": "import perdure.kernel.messages",
-    "kernel/messages": "import perdure.kernel.errors, perdure.kernel.value, json, hashlib",
+    "kernel/messages": "import perdure.kernel.errors, perdure.kernel.pattern, perdure.kernel.value, json, hashlib",
     "kernel/errors": "",
+    "kernel/pattern": "import re",
     "kernel/value": "import dataclasses",
 }
 

@@ -7,10 +7,10 @@ would take for one word. Such runs are told to it as overlapping pairs.
 
 from __future__ import annotations
 
-import re
+from perdure.kernel.pattern import pattern
 
-_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_WORD = re.compile(r"\w+")
+_RUN = pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WORD = pattern(r"\w+")
 
 MOST_WORDS = 24
 """Words of a question that are looked for."""

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from perdure.guard.finding import Finding
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 REACH = 400
 """Characters behind a needle in which a match that starts before it must end."""
 
-_RUN = re.compile(r"([A-Za-z0-9*])\1{9}")
+_RUN = pattern(r"([A-Za-z0-9*])\1{9}")
 _START = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
 
@@ -44,7 +45,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         kind="private key",
         needles=("-----BEGIN ",),
-        pattern=re.compile(
+        pattern=pattern(
             r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:\\[rn]|[\s\"'+,\\]){1,12}(?:[\w-]{3,20}: [^\n]{0,80}\s{1,4}){0,4}[A-Za-z0-9+/=]{16}"
             r"[^-]{0,20000}(?:-----END [A-Z0-9 ]{2,50}-----)?"
@@ -53,9 +54,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         kind="private key",
         needles=("PuTTY-User-Key-File",),
-        pattern=re.compile(
-            r"PuTTY-User-Key-File-[23]: [^\n]{3,60}\n(?:.*\n){0,20}?Private-Lines: \d+\n[A-Za-z0-9+/=\s]+"
-        ),
+        pattern=pattern(r"PuTTY-User-Key-File-[23]: [^\n]{3,60}\n(?:.*\n){0,20}?Private-Lines: \d+\n[A-Za-z0-9+/=\s]+"),
     ),
     _token("age key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
     _token("Anthropic key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d{2}-[\w-]{24,140}"),
@@ -82,31 +81,31 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         kind="Azure storage key",
         needles=("AccountKey=", "SharedAccessKey="),
-        pattern=re.compile(r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,88}={0,2})"),
+        pattern=pattern(r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,88}={0,2})"),
     ),
     _token("Azure client secret", "Q~", r"[A-Za-z0-9_.~-]{3}\dQ~[A-Za-z0-9_.~-]{31,34}", back=8),
     Shape(
         kind="Azure signature",
         needles=("?sig=", "&sig="),
-        pattern=re.compile(r"[?&]sig=(?P<secret>[A-Za-z0-9%+/]{40,90}(?:=|%3[dD])?)"),
+        pattern=pattern(r"[?&]sig=(?P<secret>[A-Za-z0-9%+/]{40,90}(?:=|%3[dD])?)"),
     ),
     _token("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe-", r"xox[bparse]-(?:\d-)?[A-Za-z0-9-]{24,250}"),
     _token("Slack token", "xapp-", r"xapp-\d-[A-Z0-9]{8,16}-\d{8,16}-[a-z0-9]{40,80}"),
     Shape(
         kind="webhook address",
         needles=("hooks.slack.com",),
-        pattern=re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/]{30,90})"),
+        pattern=pattern(r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/]{30,90})"),
     ),
     Shape(
         kind="webhook address",
         needles=("discord.com/api/webhooks/", "discordapp.com/api/webhooks/"),
-        pattern=re.compile(r"discord(?:app)?\.com/api/webhooks/\d{16,20}/(?P<secret>[\w-]{60,80})"),
+        pattern=pattern(r"discord(?:app)?\.com/api/webhooks/\d{16,20}/(?P<secret>[\w-]{60,80})"),
     ),
     Shape(
         # The first part is the account's number; the other two are the secret.
         kind="Discord token",
         needles=(".",),
-        pattern=re.compile(rf"(?<=[A-Za-z\d_-]{{23}})\.[A-Za-z\d_-]{{6}}\.[A-Za-z\d_-]{{27,40}}{_END}"),
+        pattern=pattern(rf"(?<=[A-Za-z\d_-]{{23}})\.[A-Za-z\d_-]{{6}}\.[A-Za-z\d_-]{{27,40}}{_END}"),
     ),
     _token("Telegram token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33}", back=12),
     _token("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_", r"[rs]k_(?:live|test)_[A-Za-z0-9]{24,110}"),

@@ -12,50 +12,49 @@ from dataclasses import field
 from math import log2
 
 from perdure.guard.finding import Finding
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
-_WORD = re.compile(r"pass|pwd")
-_NAME = re.compile(
+_WORD = pattern(r"pass|pwd")
+_NAME = pattern(
     r"(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|token|credential|"
     r"(?:api|access|auth|account|signing|encryption|master|service|private|license|shared|ssh|deploy)[_ .-]?key)"
     r"[a-z0-9_-]{0,20}"
 )
 """What announces a secret, in a text in lower case. The other patterns say how the value follows it."""
 
-_QUOTED = re.compile(
+_QUOTED = pattern(
     r"[\"'`]?\]?\s{0,3}(?::\s?(?:str|String|string)\s?=|:=|=>|=|:|,)\s{0,3}"
     r"(?:[rbuRBU]{0,2})(?P<quote>[\"'`])(?P<secret>[^\"'`\s]{6,200})(?P=quote)"
 )
-_BARE = re.compile(
+_BARE = pattern(
     r"\s?(?:=|:)\s{0,2}(?P<secret>[^\s\"'`<>,;(){}\[\]&]{8,200})(?=[\s,;)\]}\"'`&]|\Z)",
 )
-_FLAG = re.compile(r"\s{1,3}(?P<quote>[\"']?)(?P<secret>[^\s\"'<>$(){}]{8,200})(?P=quote)")
-_PROSE = re.compile(
+_FLAG = pattern(r"\s{1,3}(?P<quote>[\"']?)(?P<secret>[^\s\"'<>$(){}]{8,200})(?P=quote)")
+_PROSE = pattern(
     r"(?:[^\n.:;=\"'`]{0,50}?)\s(?:is|was|to|are|reads|=)(?: now| still)?:?\s{1,2}"
     r"[\"'`“‘«(]?(?P<secret>[^\s\"'`“”‘’«»()<>,]{8,120})"
 )
-_IS_FLAG = re.compile(r"(?:^|\s)--?[\w-]{0,30}\Z")
-_HEADER = re.compile(
+_IS_FLAG = pattern(r"(?:^|\s)--?[\w-]{0,30}\Z")
+_HEADER = pattern(
     r"(?:authorization|x-api-key|x-auth-token|api-key|private-token)[\"']?\]?\s?[:=]\s?[\"']?"
     r"(?:(?:bearer|basic|token|apikey)\s+)?(?P<secret>[A-Za-z0-9+/_.~=-]{16,2000})",
     re.IGNORECASE,
 )
-_BEARER = re.compile(r"\bbearer\s+(?P<secret>[A-Za-z0-9+/_.~=-]{20,2000})", re.IGNORECASE)
-_LOGIN = re.compile(r"://[^\s:/@\"'<>]{0,80}:(?P<secret>[^\s/@\"'<>]{3,200})@[\w.\[-]", re.IGNORECASE)
-_NETRC = re.compile(r"\b(?:login|user)\s+\S{1,80}\s+password\s+(?P<secret>\S{6,200})", re.IGNORECASE)
-_CURL = re.compile(r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?[\"']?[\w.@-]{1,80}:(?P<secret>[^\s\"']{6,200})")
-_ODBC = re.compile(
-    r"(?:;|\s|\")(?:password|pwd)=(?P<secret>[^;\s\"']{6,200})(?:;|\"|'|$)", re.IGNORECASE | re.MULTILINE
-)
+_BEARER = pattern(r"\bbearer\s+(?P<secret>[A-Za-z0-9+/_.~=-]{20,2000})", re.IGNORECASE)
+_LOGIN = pattern(r"://[^\s:/@\"'<>]{0,80}:(?P<secret>[^\s/@\"'<>]{3,200})@[\w.\[-]", re.IGNORECASE)
+_NETRC = pattern(r"\b(?:login|user)\s+\S{1,80}\s+password\s+(?P<secret>\S{6,200})", re.IGNORECASE)
+_CURL = pattern(r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?[\"']?[\w.@-]{1,80}:(?P<secret>[^\s\"']{6,200})")
+_ODBC = pattern(r"(?:;|\s|\")(?:password|pwd)=(?P<secret>[^;\s\"']{6,200})(?:;|\"|'|$)", re.IGNORECASE | re.MULTILINE)
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = pattern(
     r"x{3,}|\*{3,}|\.{3}|…|<|>|\$\{?|\{\{?|%[({sd]|your|example|sample|dummy|fake|redact|placeholder|change.?me|"
     r"replace|insert|todo|hidden|secret.?here|my.?(?:secret|password|token|key)|foo|bar\b|not.?set|unset|"
     r"^\[secret|^(?:none|null|true|false|undefined|optional|required|string|bearer|basic)|getenv|environ|process\.env|vault:|"
     r"^(?:password|passwd|secret|token|test|abc|123)[\w-]{0,4}$|os\.|self\.|config\.|settings\.|secrets\.",
     re.IGNORECASE,
 )
-_CODE = re.compile(
+_CODE = pattern(
     r"[A-Za-z_]\w*(?:(?:\.|->|::|\[)[A-Za-z_]\w*\]?)+|[A-Za-z_]\w*\(.*|[\\^|][bdswBDSW(\[].*|/[\w./*-]*|\.+/\S*"
 )
 """What is code or a path rather than a value."""

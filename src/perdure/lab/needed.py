@@ -21,12 +21,13 @@ from perdure.kernel.messages import (
     Transcript,
     text_of,
 )
+from perdure.kernel.pattern import pattern
 from perdure.lab.composition import unchanged
 
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:\-]{5,119}")
-_NAMELIKE = re.compile(r"[0-9_./]|[a-z][A-Z]")
+_WORD = pattern(r"[A-Za-z0-9_][A-Za-z0-9_./:\-]{5,119}")
+_NAMELIKE = pattern(r"[0-9_./]|[a-z][A-Z]")
 _ENDING = ".:/-"
-_NUMBERED = re.compile(r"^[ ]*\d+(?:\t|→|: |\|)[ ]?", re.MULTILINE)
+_NUMBERED = pattern(r"^[ ]*\d+(?:\t|→|: |\|)[ ]?", re.MULTILINE)
 
 SHORTEST_QUOTE = 24
 """Characters of a line that counts as quoted text: shorter ones recur by chance."""

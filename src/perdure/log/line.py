@@ -12,24 +12,24 @@ that was written.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from zlib import crc32
 
 from perdure.kernel.errors import InvalidJson, LogTooNew
 from perdure.kernel.messages import Json, JsonObject, decode_object, encode_json
 from perdure.kernel.messages.fields import Fields
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 FORMAT = "perdure-session"
 VERSION = 1
 """The version that is written. Every version up to it is read."""
 
-_HEAD = re.compile(
+_HEAD = pattern(
     rb'\{"id":([1-9]\d{0,15}),"parent":(null|[1-9]\d{0,15}),"kind":"([a-z_]{1,40})","time":(-?[\d.e+-]{1,30}),'
     rb'"crc":"([0-9a-f]{8})","payload":(?=\{)'
 )
-_KIND = re.compile(r"[a-z_]{1,40}")
+_KIND = pattern(r"[a-z_]{1,40}")
 
 
 @value

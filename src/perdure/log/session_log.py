@@ -6,7 +6,6 @@ here, and none is ever changed. An append returns when it is durable; until then
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from threading import Lock
 from perdure.kernel.context import Edit
 from perdure.kernel.errors import DiskError, InvalidJson, LogDamaged
 from perdure.kernel.messages import Message, decode_json, decode_object
+from perdure.kernel.pattern import pattern
 from perdure.log.durable import DurableFile, create, open_for_reading, open_for_writing
 from perdure.log.entries import KINDS, Edited, Payload, Said, from_json, kind_of_payload, to_json
 from perdure.log.line import VERSION, Entry, Header, Origin, header_line, line_of
@@ -23,7 +23,7 @@ from perdure.log.scan import Row, Scan, path_to, scan
 ID_BYTES = 512
 """Bytes of a message's payload that are read to learn its id."""
 
-_ID = re.compile(rb'\{"id":("(?:[^"\\]|\\.)*")')
+_ID = pattern(rb'\{"id":("(?:[^"\\]|\\.)*")')
 
 
 class SessionLog:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 
 from perdure.kernel.errors import MemoryPathRefused
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 ROOT = "/memories"
@@ -21,8 +22,8 @@ LONGEST_PATH = 1_000
 DEEPEST = 16
 """Names in a path."""
 
-_ENCODED = re.compile(r"%[0-9a-fA-F]{2}|%u[0-9a-fA-F]{4}|&#|\\")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
+_ENCODED = pattern(r"%[0-9a-fA-F]{2}|%u[0-9a-fA-F]{4}|&#|\\")
+_DEVICE = pattern(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
 """Names that Windows gives to devices, with any ending (Microsoft, Naming Files, 2026)."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Control, format, surrogate, private and unassigned characters, and line separators (Unicode categories)."""

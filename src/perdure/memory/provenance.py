@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterable
 
 from perdure.kernel.messages import Block, Message, Provenance, Text, ToolResult, text_of
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.memory.store import least_trusted
 
 RUN = 6
 """Words in a row that are no chance: shorter runs occur in texts that have nothing to do with one another."""
-_WORDS = re.compile(r"\w+")
-_TAG = re.compile(r"<(/?)(remembered)\b", re.IGNORECASE)
+_WORDS = pattern(r"\w+")
+_TAG = pattern(r"<(/?)(remembered)\b", re.IGNORECASE)
 
 
 @value

@@ -12,11 +12,11 @@ to its repository.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from perdure.guard.reading import read_file
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 DIGITS = 12
@@ -26,7 +26,7 @@ NAME = 40
 POINTER = 4096
 """Bytes of a file by which git points somewhere: a path, so no more than the longest there can be."""
 
-_OTHER = re.compile(r"[^A-Za-z0-9]+")
+_OTHER = pattern(r"[^A-Za-z0-9]+")
 
 
 @value

@@ -13,6 +13,7 @@ from perdure.guard import SecretGuard
 from perdure.kernel.agent import Failure, FailureKind
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import JsonObject, decode_json
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 MESSAGE_LIMIT = 500
@@ -90,7 +91,7 @@ class Words:
 WORDS: tuple[Words, ...] = (
     Words(
         kind="thinking_bound",
-        pattern=re.compile(r"bound to a different conversation|prefix_mismatch_behavior` to \"drop_block\""),
+        pattern=pattern(r"bound to a different conversation|prefix_mismatch_behavior` to \"drop_block\""),
         real=(
             "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different "
             "conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "
@@ -99,12 +100,12 @@ WORDS: tuple[Words, ...] = (
     ),
     Words(
         kind="overflow",
-        pattern=re.compile(r"prompt is too long(?:: (?P<tokens>\d+) tokens > (?P<window>\d+))?", re.IGNORECASE),
+        pattern=pattern(r"prompt is too long(?:: (?P<tokens>\d+) tokens > (?P<window>\d+))?", re.IGNORECASE),
         real=("prompt is too long: 210118 tokens > 200000 maximum", "Prompt is too long"),
     ),
     Words(
         kind="overflow",
-        pattern=re.compile(
+        pattern=pattern(
             r"input length and `?max_tokens`? exceed context limit: (?P<tokens>\d+) \+ \d+ > (?P<window>\d+)"
         ),
         real=(
@@ -114,7 +115,7 @@ WORDS: tuple[Words, ...] = (
     ),
     Words(
         kind="overflow",
-        pattern=re.compile(
+        pattern=pattern(
             r"maximum context length (?:is|of) (?P<window>\d+)(?:.{0,200}?"
             r"(?:resulted in|requested(?: about)?|contains(?: at least)?) (?P<tokens>\d+))?",
             re.DOTALL,
@@ -129,14 +130,14 @@ WORDS: tuple[Words, ...] = (
     ),
     Words(
         kind="overflow",
-        pattern=re.compile(
+        pattern=pattern(
             r"request \((?P<tokens>\d+) tokens\) exceeds the available context size \((?P<window>\d+) tokens\)"
         ),
         real=("request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",),
     ),
     Words(
         kind="overflow",
-        pattern=re.compile(
+        pattern=pattern(
             r"exceeds the (?:available )?context (?:window|size|length)|"
             r"context (?:length|size|window) (?:is |was )?exceeded|"
             r"greater than the context length|input is too long|exceeded max context length|"
@@ -153,7 +154,7 @@ WORDS: tuple[Words, ...] = (
     ),
     Words(
         kind="billing",
-        pattern=re.compile(r"credit balance is too low|exceeded your current quota", re.IGNORECASE),
+        pattern=pattern(r"credit balance is too low|exceeded your current quota", re.IGNORECASE),
         real=(
             "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or "
             "purchase credits.",

@@ -7,7 +7,6 @@ It knows where in a log the words stand that a person knows a session by. It mus
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from perdure.kernel.context.describe import clip
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import REMINDER_OPENING, JsonObject, decode_json
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.log import KINDS, Labelled, SessionLog
 from perdure.log.line import Head, head_of, payload_of
@@ -27,12 +27,12 @@ FIRST = 48_000
 TAIL = 16_000
 """Bytes that are read from the end. A session that is closed has its title there."""
 
-_MODEL = re.compile(rb'"model":"((?:[^"\\]|\\.)*)"')
-_MESSAGE = re.compile(rb'^\{"id":\d+,"parent":(?:\d+|null),"kind":"message"')
-_TEXT = re.compile(rb'"text":("(?:[^"\\]|\\.)*")')
-_HEADER = re.compile(rb'\{"format":"perdure-session","version":\d+,.{0,400}?"created":([\d.e+]+)')
+_MODEL = pattern(rb'"model":"((?:[^"\\]|\\.)*)"')
+_MESSAGE = pattern(rb'^\{"id":\d+,"parent":(?:\d+|null),"kind":"message"')
+_TEXT = pattern(rb'"text":("(?:[^"\\]|\\.)*")')
+_HEADER = pattern(rb'\{"format":"perdure-session","version":\d+,.{0,400}?"created":([\d.e+]+)')
 _TYPED, _LABEL = b'"provenance":"user"', b'"kind":"label"'
-_PLACE = re.compile(r"m(\d+)")
+_PLACE = pattern(r"m(\d+)")
 
 
 @value

@@ -5,7 +5,6 @@ It knows files and ids. It must never run anything.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,11 +14,12 @@ from pathlib import Path
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.errors import UserError
 from perdure.kernel.messages import JsonObject, Text, Tool
+from perdure.kernel.pattern import pattern
 from perdure.log import SessionState, Started
 
 ENDING = ".jsonl"
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def new_id(now: float) -> str:

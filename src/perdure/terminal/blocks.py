@@ -13,6 +13,7 @@ from typing import Protocol, cast
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import CompactionEnd, Trouble
 from perdure.kernel.messages import ToolResult, ToolUse, text_of
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.terminal.plain import clean
 
@@ -21,7 +22,7 @@ PREVIEW = 4
 DIFF = 40
 """Lines of a diff that are shown."""
 
-_HUNK = re.compile(r"^@@ |^--- |^\+\+\+ ", re.MULTILINE)
+_HUNK = pattern(r"^@@ |^--- |^\+\+\+ ", re.MULTILINE)
 _RESET = "\x1b[0m"
 
 

@@ -6,12 +6,13 @@ It knows names. It must never read a file.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+
+from perdure.kernel.pattern import pattern
 
 MOST = 60
 """Suggestions."""
@@ -21,7 +22,7 @@ SKIPPED = frozenset(
     {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache", "target"}
 )
 
-_AT = re.compile(r"(?:^|\s)@([^\s@]*)$")
+_AT = pattern(r"(?:^|\s)@([^\s@]*)$")
 
 
 class Words(Completer):

@@ -5,12 +5,12 @@ It knows characters. It must never know colours.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from perdure.guard.plain import INVISIBLE
+from perdure.kernel.pattern import pattern
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?|\x9b[0-?]*[ -/]*[@-~]")
+_ESCAPE = pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?|\x9b[0-?]*[ -/]*[@-~]")
 _TAB = 4
 
 

@@ -8,13 +8,13 @@ the call itself says, and permissions know where it will run.
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.tools.actions import Action, Harmless, Offered, RunCommand
 from perdure.tools.arguments import arguments, number_in, text_in, truth_in
@@ -65,12 +65,12 @@ JOB = Tool(
 
 _QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
 """Programs print for no screen, and ask nobody."""
-_ESCAPES = re.compile(
+_ESCAPES = pattern(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\|$)|[PX^_][^\x1b]*(?:\x1b\\|$)|[ -/]*[0-~])"
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
-_OVERPRINTED = re.compile(r"[^\n]*\r(?!\n)(?=[^\r\n])")
-_ONLY_CD = re.compile(r"\s*cd\s+[^;&|\n]+\s*")
+_OVERPRINTED = pattern(r"[^\n]*\r(?!\n)(?=[^\r\n])")
+_ONLY_CD = pattern(r"\s*cd\s+[^;&|\n]+\s*")
 
 
 @value

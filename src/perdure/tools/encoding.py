@@ -9,6 +9,7 @@ import codecs
 import re
 from typing import Literal, TypeAlias
 
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.tools.failed import ToolFailed
 
@@ -25,8 +26,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
+_CONTROLS = pattern(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_BEYOND_ASCII = pattern(rb"[\x80-\xff]+")
 
 
 @value

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Tool
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.tools import grep_worker
 from perdure.tools.actions import Action, Harmless, Offered, ReadPath
@@ -56,7 +57,7 @@ GREP = Tool(
     },
 )
 
-_ROW = re.compile(r"(?P<path>[^\0]*)\0(?P<line>\d+)(?P<kind>[:-])(?P<text>.*)", re.DOTALL)
+_ROW = pattern(r"(?P<path>[^\0]*)\0(?P<line>\d+)(?P<kind>[:-])(?P<text>.*)", re.DOTALL)
 
 
 @value

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages.blocks import Document, Image
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 JPEG_SEGMENTS = 100
@@ -135,10 +136,10 @@ def _webp(head: bytes) -> tuple[int, int]:
             return 0, 0
 
 
-_PAGE = re.compile(rb"/Type\s{0,8}/Page(?![A-Za-z])")
-_PAGE_TREE = re.compile(rb"/Type\s{0,8}/Pages(?![A-Za-z])")
-_COUNT = re.compile(rb"/Count\s{1,8}(\d{1,7})")
-_LINEARIZED = re.compile(rb"/Linearized\s.{0,200}?/N\s{1,8}(\d{1,7})", re.DOTALL)
+_PAGE = pattern(rb"/Type\s{0,8}/Page(?![A-Za-z])")
+_PAGE_TREE = pattern(rb"/Type\s{0,8}/Pages(?![A-Za-z])")
+_COUNT = pattern(rb"/Count\s{1,8}(\d{1,7})")
+_LINEARIZED = pattern(rb"/Linearized\s.{0,200}?/N\s{1,8}(\d{1,7})", re.DOTALL)
 
 
 def _pages(data: str) -> int:

@@ -12,17 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_REGION = re.compile(r"^(?:(?:us|eu|apac|au|jp|global|us-gov)\.)?(?:anthropic|meta|mistral|deepseek|openai|qwen)\.")
+from perdure.kernel.pattern import pattern
+
+_REGION = pattern(r"^(?:(?:us|eu|apac|au|jp|global|us-gov)\.)?(?:anthropic|meta|mistral|deepseek|openai|qwen)\.")
 """Bedrock: `us.anthropic.claude-opus-4-5-20251101-v1:0`, with or without an inference region."""
 
-_ROUTER = re.compile(r"^(?:openrouter|azure|bedrock|vertex|foundry)-")
+_ROUTER = pattern(r"^(?:openrouter|azure|bedrock|vertex|foundry)-")
 
-_VERSION = re.compile(r"-v\d+(?::\d+k?)?$")
+_VERSION = pattern(r"-v\d+(?::\d+k?)?$")
 """Bedrock's revision, `-v1:0`; `:0` alone never stands without it."""
 
-_DATE = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d)$")
+_DATE = pattern(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d)$")
 
-_ROUTE = re.compile(
+_ROUTE = pattern(
     r"(?:\[1m\]|[-:@](?:latest|default|free|beta|exp|preview|thinking|reasoning|fast|nitro|floor|online|cloud|"
     r"minimal|low|medium|high|xhigh))$"
 )
@@ -30,14 +32,14 @@ _ROUTE = re.compile(
 `-fast`, which no price here knows). A profile whose own id ends in
 such a word is found first, since the longest key is tried first."""
 
-_WEIGHTS = re.compile(
+_WEIGHTS = pattern(
     r"[-:](?:\d+(?:\.\d+)?[bm]|\d+x\d+b|a\d+(?:\.\d+)?b|\d+e|instruct|chat|it|hf|gguf|awq|gptq|mlx|turbo|versatile|"
     r"instant|fp8|fp4|mxfp4|nvfp4|bf16|f16|[48]bit|int[48]|q\d(?:_[a-z0-9]+)*|\d{4}|tee|tput)$"
 )
 """Sizes, quantisations and chat variants of open weights: `qwen3-coder:30b-a3b-q4_K_M`. The name of a closed model
 never loses such a word: `gpt-5-chat` is not `gpt-5`."""
 
-_CLAUDE_ORDER = re.compile(r"^claude-(\d+(?:-\d+)?)-(opus|sonnet|haiku|fable|mythos)(?=$|-)")
+_CLAUDE_ORDER = pattern(r"^claude-(\d+(?:-\d+)?)-(opus|sonnet|haiku|fable|mythos)(?=$|-)")
 
 
 def keys_of(model_id: str) -> Iterator[str]:

@@ -6,9 +6,9 @@ YAML that people write there. It must never know what a field means.
 
 from __future__ import annotations
 
-import re
+from perdure.kernel.pattern import pattern
 
-_FIELD = re.compile(r"([A-Za-z_-]+):(?:\s+(.*))?")
+_FIELD = pattern(r"([A-Za-z_-]+):(?:\s+(.*))?")
 
 
 def head_of(text: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import REMINDER_OPENING, Message, Text
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 Kind: TypeAlias = Literal["part", "note", "memory"]
@@ -26,8 +27,8 @@ file that was recalled because of what the user typed."""
 
 CLOSING = "</system-reminder>"
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:system-reminder|context-summary)\b)", re.IGNORECASE)
-_HEADER = re.compile(r"(part|note|memory): (\S.*)")
+_TAG = pattern(r"<(?=\s*/?\s*(?:system-reminder|context-summary)\b)", re.IGNORECASE)
+_HEADER = pattern(r"(part|note|memory): (\S.*)")
 _KINDS: dict[str, Kind] = {"part": "part", "note": "note", "memory": "memory"}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from perdure.kernel.errors import InvalidJson, UnreadableFile
 from perdure.kernel.messages import Json, JsonObject, decode_json
+from perdure.kernel.pattern import pattern
 from perdure.lab.readers.format import Line, Sample, Troubles
 
 HEAD = 1 << 20
@@ -32,7 +33,7 @@ MAX_DEPTH = 200
 ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".traj"})
 """Names in a folder that may be recordings. A file that is named itself may end in anything."""
 
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\],]', re.DOTALL)
+_TOKEN = pattern(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\],]', re.DOTALL)
 
 
 def walk(paths: Iterable[Path]) -> Iterator[Path]:

@@ -5,7 +5,6 @@ It knows links, repetitions, secrets and sizes. It must never show a secret: lin
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 from perdure.guard import SecretGuard
 from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import read_file
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.memory.auto.index import BYTES as TOLD_BYTES
 from perdure.memory.auto.index import INDEX
@@ -29,8 +29,8 @@ READ = 1024 * 1024
 TELLING = 40
 """Characters of a line from which on a repetition is no accident."""
 
-_LINK = re.compile(r"\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?[^)\n]*\)|\[\[([^\]|#\n]+)[^\]\n]*\]\]")
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#")
+_LINK = pattern(r"\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?[^)\n]*\)|\[\[([^\]|#\n]+)[^\]\n]*\]\]")
+_SCHEME = pattern(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#")
 
 
 @value

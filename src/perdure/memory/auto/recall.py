@@ -6,12 +6,12 @@ answer. It must never tell a topic that the view shows already.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 
 from perdure.guard.plain import one_line
+from perdure.kernel.pattern import pattern
 from perdure.kernel.prompt import Reminder, memory
 from perdure.memory.auto.topics import Topic
 
@@ -29,9 +29,9 @@ FEW = 4
 """With fewer topics than this no word counts as common."""
 DAY = 86_400
 
-_PLAIN = re.compile(r"[a-z0-9]{3,}")
-_WORD = re.compile(r"[^\W_]+")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_PLAIN = pattern(r"[a-z0-9]{3,}")
+_WORD = pattern(r"[^\W_]+")
+_WIDE = pattern(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
 _EMPTY_WORDS = frozenset(
     (

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from perdure.kernel.context.checkpoint.ask import serialise
 from perdure.kernel.context.checkpoint.render import escape
 from perdure.kernel.messages import Message, Text
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 SECTIONS = (
@@ -29,8 +30,8 @@ LONGEST = 20_000
 """Characters of a document: as many as a checkpoint takes of it."""
 
 _CUT_OFF = frozenset(("max_tokens", "length", "max_output_tokens", "incomplete", "model_context_window_exceeded"))
-_FENCE = re.compile(r"\A\s*```[a-z]*\n(?P<inside>.*)\n```\s*\Z", re.DOTALL)
-_HEADING = re.compile(r"^## +(?P<name>.+?) *$", re.MULTILINE)
+_FENCE = pattern(r"\A\s*```[a-z]*\n(?P<inside>.*)\n```\s*\Z", re.DOTALL)
+_HEADING = pattern(r"^## +(?P<name>.+?) *$", re.MULTILINE)
 
 _REQUEST = """\
 [Harness request. The harness writes this, not the user; it is no wish of theirs, and must not appear in your answer.]

@@ -5,12 +5,11 @@ It knows headings and fences. It must never change a word: what could end a fenc
 
 from __future__ import annotations
 
-import re
-
 from perdure.guard.plain import one_line
+from perdure.kernel.pattern import pattern
 from perdure.session.export.story import Exported, Passage, dated, passages
 
-_TICKS = re.compile(r"`+")
+_TICKS = pattern(r"`+")
 
 
 def as_markdown(exported: Exported) -> str:

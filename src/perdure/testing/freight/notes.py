@@ -5,12 +5,11 @@ It knows the headings of both forms. It must never know whether it is believed.
 
 from __future__ import annotations
 
-import re
-
+from perdure.kernel.pattern import pattern
 from perdure.testing.freight.seen import Seen
 
-_TESTED = re.compile(r"tests\.test_(\w+)")
-_FORM = re.compile(r"in this order:\n\n(?P<form>(?:## .+\n+)+)")
+_TESTED = pattern(r"tests\.test_(\w+)")
+_FORM = pattern(r"in this order:\n\n(?P<form>(?:## .+\n+)+)")
 
 
 def narrative(seen: Seen) -> str:

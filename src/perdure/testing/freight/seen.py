@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.testing.doubles.shape import Body, bodies, body_of, content_blocks
 
 CLEARED = "[Tool result cleared to save context.]"
 REDUCED = "[Reduced"
 
-_HANDLE = re.compile(r"\bh[0-9a-f]{10,}\b")
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-_TODO = re.compile(r"^- \[(?P<sign>[ ~])\] #(?P<name>\w+) ", re.MULTILINE)
+_HANDLE = pattern(r"\bh[0-9a-f]{10,}\b")
+_REMINDER = pattern(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_TODO = pattern(r"^- \[(?P<sign>[ ~])\] #(?P<name>\w+) ", re.MULTILINE)
 
 
 @value

@@ -11,21 +11,22 @@ import re
 import zlib
 from collections.abc import Mapping
 
+from perdure.kernel.pattern import pattern
 from perdure.testing.doubles.script import Call, Say, Turn
 from perdure.testing.doubles.shape import Body, as_text
 from perdure.testing.freight.notes import narrative, notes
 from perdure.testing.freight.seen import Seen, Step, read_request
 
-_RANGE = re.compile(r"carriers from (\w) to (\w)|(Write REPORT\.md)")
-_STAMP = re.compile(r"stamp in force is (FR-\d+)")
-_LIMIT = re.compile(r"may be (\d+) cents at most")
-_CENTS = re.compile(r"fuel surcharge of (\d+) cents")
-_CLAUSE = re.compile(
+_RANGE = pattern(r"carriers from (\w) to (\w)|(Write REPORT\.md)")
+_STAMP = pattern(r"stamp in force is (FR-\d+)")
+_LIMIT = pattern(r"may be (\d+) cents at most")
+_CENTS = pattern(r"fuel surcharge of (\d+) cents")
+_CLAUSE = pattern(
     r"\d+\. Surcharge\. For each parcel Alder adds a fuel surcharge of \d+ cents to the price of the table\."
 )
-_MODULE = re.compile(r"carriers/(\w+)\.py")
-_HANDLE = re.compile(r"\bh[0-9a-f]{10,}\b")
-_LINE = re.compile(r"^- (\w+): (\d+) cents, (FR-\d+)$", re.MULTILINE)
+_MODULE = pattern(r"carriers/(\w+)\.py")
+_HANDLE = pattern(r"\bh[0-9a-f]{10,}\b")
+_LINE = pattern(r"^- (\w+): (\d+) cents, (FR-\d+)$", re.MULTILINE)
 
 
 class LostFact(Exception):

@@ -6,11 +6,11 @@ the agent does refers to something that an earlier output showed, since that is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from perdure.kernel.messages import JsonObject
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.testing.sessions import outputs
 from perdure.testing.sessions.dice import Dice
@@ -279,8 +279,8 @@ _LINES_TO_EDIT = 5
 _WORTH_A_FINDING = 12
 """Characters from which on a line of code can be told from others."""
 
-_NUMBER = re.compile(r"\b\d{1,6}\b")
-_DEFINITION = re.compile(r"(?:def|class|func(?: \(.*?\))?|export (?:async )?function) (\w+)")
+_NUMBER = pattern(r"\b\d{1,6}\b")
+_DEFINITION = pattern(r"(?:def|class|func(?: \(.*?\))?|export (?:async )?function) (\w+)")
 
 _COMMANDS: dict[Callable[[Dice, Project, int], Output], str] = {
     outputs.service_log: "journalctl --no-pager -u app --grep",

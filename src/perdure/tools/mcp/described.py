@@ -7,12 +7,12 @@ without an end. It must never know a connection.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from hashlib import sha256
 
 from perdure.guard.plain import clip, one_line
 from perdure.kernel.messages import Json, JsonObject, Tool, encode_json
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 LONGEST_NAME = 64
@@ -29,10 +29,10 @@ DEPTH = 16
 INSTRUCTIONS = 2_000
 """Characters of what a server says about itself."""
 
-_OTHER = re.compile(r"[^A-Za-z0-9_-]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_OTHER = pattern(r"[^A-Za-z0-9_-]")
+_CONTROL = pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 """What cannot be seen or turns the direction of writing: hidden orders to a model travel in these."""
-_TAGS = re.compile("[\U000e0000-\U000e007f]")
+_TAGS = pattern("[\U000e0000-\U000e007f]")
 """Unicode's invisible copy of ASCII."""
 
 

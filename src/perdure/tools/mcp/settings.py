@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Json, JsonObject, kind_of
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 CALL = 120.0
@@ -28,8 +29,8 @@ HIDDEN = "[hidden]"
 SHORTEST_SECRET = 6
 """Characters of a value under which it is no secret, and would blot out common words."""
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?![_]))*")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_NAME = pattern(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?![_]))*")
+_VARIABLE = pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _KEYS = frozenset({"command", "args", "env", "url", "headers", "timeout"})
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from perdure.kernel.pattern import pattern
 from perdure.tools.permissions.effects import Effect, Reach, Ruinous, Run, Touch, Unclear
 from perdure.tools.permissions.known import (
     ELSEWHERE,
@@ -31,15 +32,15 @@ DEEPEST = 8
 MOST = 400
 """Simple commands of one text."""
 
-_INERT = re.compile(r"(LANG|LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CI|COLUMNS|LINES|TERM|PYTHONDONTWRITEBYTECODE|DEBUG)$")
-_PRIVATE = re.compile(r"(?!.*proxy)[a-z_][a-z0-9_]*$")
+_INERT = pattern(r"(LANG|LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CI|COLUMNS|LINES|TERM|PYTHONDONTWRITEBYTECODE|DEBUG)$")
+_PRIVATE = pattern(r"(?!.*proxy)[a-z_][a-z0-9_]*$")
 _NUMBERS = frozenset({"$?", '"$?"', "$#", '"$#"', "$$", '"$$"', "$!", '"$!"'})
-_BOMB = re.compile(r"([\w:.]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&")
-_DISKS = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/|dm-|md\d)")
-_SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
+_BOMB = pattern(r"([\w:.]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&")
+_DISKS = pattern(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/|dm-|md\d)")
+_SOCKET = pattern(r"/dev/(?:tcp|udp)/([^/]+)/")
 """What bash connects to (bash 5.2, "Redirections")."""
-_FORMATS = re.compile(r"(mkfs(\..+)?|mke2fs|wipefs|blkdiscard|mkswap)$")
-_FILTERS = re.compile(r"(^| )-(?!delete|depth|xdev|mount|noleaf)[a-z]")
+_FORMATS = pattern(r"(mkfs(\..+)?|mke2fs|wipefs|blkdiscard|mkswap)$")
+_FILTERS = pattern(r"(^| )-(?!delete|depth|xdev|mount|noleaf)[a-z]")
 _REMOVES = frozenset({"rm", "chmod", "chown", "chgrp", "shred", "mv"})
 
 

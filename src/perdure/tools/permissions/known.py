@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 
@@ -99,10 +100,10 @@ READS_BELOW = frozenset(_words("rg ag ack tar bsdtar zip 7z rsync scp"))
 """Commands that read all of a folder; `grep`, `cp` and `diff` do so with an option."""
 ELSEWHERE = "git obeys the configuration of the folder that the command goes to"
 
-_SED = re.compile(
+_SED = pattern(
     r"(\d+|\$|/[^/]*/)?(,(\d+|\$|/[^/]*/|\+\d+))?[pdq=]?|s([/|#,:])((?!\4)[^\\\n]|\\.)*\4((?!\4)[^\\\n]|\\.)*\4[gpiI\d]*"
 )
-_AWK = re.compile(r"system|getline|[|>@]|printf?\s*>|close\s*\(|ARGV|\\x|\\0")
+_AWK = pattern(r"system|getline|[|>@]|printf?\s*>|close\s*\(|ARGV|\\x|\\0")
 
 
 def hazard_of(words: Sequence[str]) -> str:

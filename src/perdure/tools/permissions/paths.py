@@ -14,6 +14,7 @@ from glob import iglob
 from itertools import islice
 from pathlib import Path
 
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.tools.permissions.effects import Touch, Way
 
@@ -22,16 +23,16 @@ MOST_MATCHES = 300
 
 SINKS = frozenset(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr"))
 """Devices that keep nothing and tell nothing."""
-_KERNEL_TRICK = re.compile(r"/proc/(self|thread-self|\d+)/(task/\d+/)?(root|cwd|fd|map_files|environ|mem)(/|$)")
+_KERNEL_TRICK = pattern(r"/proc/(self|thread-self|\d+)/(task/\d+/)?(root|cwd|fd|map_files|environ|mem)(/|$)")
 
-_CREDENTIALS = re.compile(
+_CREDENTIALS = pattern(
     r"(^|/)(\.ssh|\.aws|\.gnupg|\.kube|\.azure|\.password-store|\.config/(gcloud|gh|op)|\.netrc|_netrc|\.npmrc|\.pypirc"
     r"|\.pgpass|\.my\.cnf|\.git-credentials|\.docker/config\.json|\.cargo/credentials(\.toml)?|\.vault-token"
     r"|\.env(?!\.(example|sample|template|dist)$)(\.[^/]*)?|credentials\.json"
     r"|id_(rsa|dsa|ecdsa|ed25519)[^/]*|[^/]*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk))(/|$)",
     re.IGNORECASE,
 )
-_STARTS = re.compile(
+_STARTS = pattern(
     r"(^|/)(\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zprofile|zshenv|zlogin|zlogout"
     r"|kshrc|cshrc|tcshrc|login|xinitrc|xprofile|xsession|inputrc|envrc|vimrc|exrc|gdbinit|pythonrc|pdbrc|gitconfig"
     r"|gitmodules|ripgreprc|mailcap|wgetrc|curlrc)"
@@ -40,8 +41,8 @@ _STARTS = re.compile(
     r"|sitecustomize\.py|usercustomize\.py|[^/]+\.pth)(/|$)",
     re.IGNORECASE,
 )
-_GIT = re.compile(r"(^|/)(\.git|\.git/.*|HEAD|hooks/[^/]+|\.husky(/.*)?|\.pre-commit-config\.yaml)$", re.IGNORECASE)
-_OWN = re.compile(r"(^|/)\.perdure(/|$)", re.IGNORECASE)
+_GIT = pattern(r"(^|/)(\.git|\.git/.*|HEAD|hooks/[^/]+|\.husky(/.*)?|\.pre-commit-config\.yaml)$", re.IGNORECASE)
+_OWN = pattern(r"(^|/)\.perdure(/|$)", re.IGNORECASE)
 
 
 @value

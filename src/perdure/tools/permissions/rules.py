@@ -14,14 +14,15 @@ from pathlib import Path, PurePath
 from typing import Literal, TypeAlias, cast
 
 from perdure.kernel.errors import UserError
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 from perdure.tools.permissions.shell import Simple, read_script
 
 Kind: TypeAlias = Literal["bash", "read", "write", "fetch", "mcp"]
 KINDS = ("bash", "read", "write", "fetch", "mcp")
 
-_SHAPE = re.compile(r"\s*([A-Za-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_HOST = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+_SHAPE = pattern(r"\s*([A-Za-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_HOST = pattern(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 _OTHER_NAMES = {"edit": "write", "shell": "bash", "run": "bash", "web_fetch": "fetch", "web": "fetch", "glob": "read"}
 _GIT_OPTIONS_WITH_VALUE = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"})
 

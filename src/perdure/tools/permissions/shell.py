@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Language, Node, Parser
 from tree_sitter_bash import language
 
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 LONGEST = 100_000
@@ -43,15 +44,15 @@ _LEAVES = frozenset(
     )
 )
 _REPEATED = frozenset({"for_statement", "while_statement", "function_definition"})
-_NAMED = re.compile(r"\$\{?(HOME|PWD)\}?")
-_DELIMITER = re.compile(r"""(['"]?)([A-Za-z_][A-Za-z0-9_]*)\1""")
+_NAMED = pattern(r"\$\{?(HOME|PWD)\}?")
+_DELIMITER = pattern(r"""(['"]?)([A-Za-z_][A-Za-z0-9_]*)\1""")
 _NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
 _FILE_TESTS = frozenset(f"-{letter}" for letter in "abcdefghkprswxGLNOS")
 """Tests that look at a file (bash 5.2, "Bash Conditional Expressions")."""
-_WHOLE = re.compile(r"-?\d+")
-_JOINED_LINE = re.compile(r"[^ \t\n]\\\n")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_ODD_SPACE = re.compile(r"[^\S \t\n]")
+_WHOLE = pattern(r"-?\d+")
+_JOINED_LINE = pattern(r"[^ \t\n]\\\n")
+_CONTROL = pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ODD_SPACE = pattern(r"[^\S \t\n]")
 
 
 @value

@@ -12,15 +12,16 @@ from collections.abc import Iterable
 
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import JsonObject, Message, Provenance, ToolUse, decode_json, text_of
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 HEAD_READ = 400
 """Characters at each end of a result in which a failure is looked for."""
 
-_FAILED_START = re.compile(
+_FAILED_START = pattern(
     r"\s*(?:<tool_use_error>|(?:fatal )?error\b(?!s? found: 0)|traceback \(most recent)", re.IGNORECASE
 )
-_FAILED_CODE = re.compile(
+_FAILED_CODE = pattern(
     r"""(?:"exit_code"\s*:|exit(?:ed)?(?:\s+with)?(?:\s+(?:code|status))[:\s]+|<returncode>\s*)-?[1-9]\d*""",
     re.IGNORECASE,
 )

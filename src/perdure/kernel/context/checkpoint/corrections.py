@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from perdure.kernel.context.checkpoint.cues import corrects
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 LOOK_BACK = 16
@@ -22,8 +23,8 @@ LOOK_BACK = 16
 LONGEST_CORRECTION = 240
 """Characters; who corrects something says so briefly, and reports of a change are long."""
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z'’]*|[\u4e00-\u9fff]+")
-_VALUE = re.compile(
+_WORD = pattern(r"[A-Za-z][A-Za-z'’]*|[\u4e00-\u9fff]+")
+_VALUE = pattern(
     r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|「[^」\n]{1,80}」"
     r"|[\w.+-]+@[\w.-]+|(?:[A-Za-z_][\w-]*[./-])*[A-Za-z_]*\d[\w.:/-]*\s?%?"
     r"|[一二两三四五六七八九十百千万]+(?=秒|分钟|小时|天|周|个|次|条|行|位|页|台|份|倍)"
@@ -31,28 +32,28 @@ _VALUE = re.compile(
     r"hundred)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+_NUMBER = pattern(
     r"[\d.,]+\s?(?:%|[a-z]{1,4})?|[一二两三四五六七八九十百千万]+|[a-z]+(?:teen|ty)|two|three|four|five|six|"
     r"seven|eight|nine|ten"
 )
-_DIGITS = re.compile(r"\d+")
-_LETTERS = re.compile(r"[a-z]+")
+_DIGITS = pattern(r"\d+")
+_LETTERS = pattern(r"[a-z]+")
 _REPLACED = (
-    re.compile(
+    pattern(
         r"\b(?:instead of|rather than|no longer|replac(?:e|es|ing)|not(?= .{2,60}\bbut\b))"
         r"\s+(?P<old>(?:[^,.;，。；]|\.(?=\S)){2,60})",
         re.IGNORECASE,
     ),
-    re.compile(
+    pattern(
         r"\b(?:from|chang(?:e|ed)(?! of)|switch(?:ed)?|moved?|renamed?)\s+(?P<old>(?:[^,.;]|"
         r"\.(?=\S)){2,60}?)\s+(?:to|with|into)\b",
         re.IGNORECASE,
     ),
-    re.compile(
+    pattern(
         r"(?:不是|不用|不再用|而不是|别用|从)(?P<old>[^，。；]{1,30}?)(?=，|,|而是|了|改成|改为|换成|换到|改用|。|$)"
     ),
 )
-_REVOKED = re.compile(
+_REVOKED = pattern(
     r"\b(?:no longer|any ?more|forget (?:about|what|the|that)|scratch (?:that|the)|ignore (?:what|the|my)|"
     r"never mind|drop the|"
     r"lift(?:ed)?|no need)\b|不再|不用再|取消|作废|不需要再|算了",

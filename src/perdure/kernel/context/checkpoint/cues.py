@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 
@@ -22,7 +23,7 @@ class Cue:
 
 
 def _cue(reading: str, weight: float, *patterns: str) -> Cue:
-    return Cue(reading=reading, weight=weight, pattern=re.compile("|".join(patterns), re.IGNORECASE))
+    return Cue(reading=reading, weight=weight, pattern=pattern("|".join(patterns), re.IGNORECASE))
 
 
 CUES = (

@@ -18,6 +18,7 @@ from perdure.kernel.context.checkpoint.files import uses_of
 from perdure.kernel.context.checkpoint.said import Spoken
 from perdure.kernel.context.checkpoint.sentences import Passage, passages
 from perdure.kernel.messages import Message, Text
+from perdure.kernel.pattern import pattern
 
 T = TypeVar("T")
 
@@ -32,31 +33,31 @@ LATE = 0.5
 ANSWER_READ = 6_000
 """Characters of one answer of the assistant's in which decisions and plans are looked for."""
 
-_TESTS = re.compile(
+_TESTS = pattern(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|go test|cargo (?:test|build|clippy)|npm (?:run )?(?:test|"
     r"build)|pnpm (?:run )?(?:test|build)|"
     r"yarn (?:test|build)|mvn|gradle|make (?:test|check|build)|tsc|ruff|mypy|pyright|eslint|ctest|rspec|phpunit|"
     r"dotnet test)\b"
 )
-_COMMIT = re.compile(r"\bgit\s+(?:\S+\s+)*?(?:commit|push|merge|tag|rebase)\b")
-_ERROR = re.compile(
+_COMMIT = pattern(r"\bgit\s+(?:\S+\s+)*?(?:commit|push|merge|tag|rebase)\b")
+_ERROR = pattern(
     r"(?:Error|Exception)\b|\b(?:error|ERROR|FAILED|FAIL|fatal|panic|failed|cannot|undefined)\b(?!s? found|: 0)"
 )
-_DECISION = re.compile(
+_DECISION = pattern(
     r"\b(?:(?:i|we)(?:['’]ll| will|['’]ve| have)? (?:decided?|chose|chosen|go with|went with|opt(?:ed)? for|"
     r"settled? on|kept)|decision|"
     r"instead of|rather than|trade-?off|root cause|the fix is|turns out|by design)\b|"
     r"决定|选择|采用|原因是|而不是|改用",
     re.IGNORECASE,
 )
-_TENTATIVE = re.compile(r"\b(?:let me|maybe|perhaps|likely|might|should i|i bet)\b|[:：?？]$|也许|可能", re.IGNORECASE)
-_PLAN = re.compile(
+_TENTATIVE = pattern(r"\b(?:let me|maybe|perhaps|likely|might|should i|i bet)\b|[:：?？]$|也许|可能", re.IGNORECASE)
+_PLAN = pattern(
     r"\b(?:next(?: step| steps)?|i(?:['’]ll| will) (?:now|then|next)|remaining|still (?:need|to do|open)|"
     r"left to do|todo|then i|let me now|plan)\b"
     r"|接下来|下一步|然后|剩下|还需要|待办",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = pattern(
     r"(?<![\w/.-])(?:[\w.-]*/[\w./-]*\w|[a-z]+(?:_[a-z0-9]+)+|[a-z]+[A-Z]\w+|[A-Z]\w*[a-z][A-Z]\w*|"
     r"[A-Z]+(?:_[A-Z0-9]+)+|"
     r"\d{1,3}(?:\.\d{1,3}){3}|[a-z]\w*(?:\.\w+)+|(?:port|PORT)[ =:]\d{2,5}|[0-9a-f]{7,40})(?![\w/-])"

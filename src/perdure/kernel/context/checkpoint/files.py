@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from perdure.kernel.context.checkpoint.calls import Call
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 Use: TypeAlias = Literal["read", "modified"]
@@ -40,7 +41,7 @@ EDITOR_COMMANDS: dict[str, Use] = {
     "delete": "modified",
 }
 
-_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NAME_WORDS = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MODIFIES = frozenset(
     (
         "write", "edit", "create", "patch", "replace", "append", "insert", "delete", "remove",
@@ -58,18 +59,18 @@ _LOOKS = frozenset(
         "memory",
     )
 )  # fmt: skip
-_PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_PATCHED = pattern(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
 _WORD = r"(?:'[^'\n]+'|\"[^\"\n]+\"|[^\s|;&<>'\"()`$]+)"
-_SHELL_READ = re.compile(
+_SHELL_READ = pattern(
     rf"(?:^|[|;&(]|&&)\s*(?:cat|head|tail|less|more|nl|bat|sed\s+-n|wc\s+-l)\s+(?P<rest>(?:{_WORD}[ \t]*)+)"
 )
 _SHELL_WRITE = (
-    re.compile(rf"(?<![0-9&>-])>{{1,2}}\s*(?P<path>{_WORD})"),
-    re.compile(rf"(?:^|[|;&(])\s*(?:tee(?:\s+-a)?|touch|rm(?:\s+-\w+)*)\s+(?P<path>{_WORD})"),
-    re.compile(rf"(?:^|[|;&(])\s*sed\s+(?:-\w+\s+)*-i\S*\s+(?:{_WORD}\s+)+?(?P<path>[^\s|;&<>'\"()]+\.\w+)"),
-    re.compile(rf"(?:^|[|;&(])\s*(?:mv|cp)\s+(?:-\w+\s+)*{_WORD}\s+(?P<path>{_WORD})"),
+    pattern(rf"(?<![0-9&>-])>{{1,2}}\s*(?P<path>{_WORD})"),
+    pattern(rf"(?:^|[|;&(])\s*(?:tee(?:\s+-a)?|touch|rm(?:\s+-\w+)*)\s+(?P<path>{_WORD})"),
+    pattern(rf"(?:^|[|;&(])\s*sed\s+(?:-\w+\s+)*-i\S*\s+(?:{_WORD}\s+)+?(?P<path>[^\s|;&<>'\"()]+\.\w+)"),
+    pattern(rf"(?:^|[|;&(])\s*(?:mv|cp)\s+(?:-\w+\s+)*{_WORD}\s+(?P<path>{_WORD})"),
 )  # fmt: skip
-_LIKE_A_FILE = re.compile(r"^(?!-)(?!\d+(?:,\d+)?p?$)(?!.*\*)(?:.*/)?[\w@+.-]*(?:\.\w+|file|FILE|LICENSE|README)$")
+_LIKE_A_FILE = pattern(r"^(?!-)(?!\d+(?:,\d+)?p?$)(?!.*\*)(?:.*/)?[\w@+.-]*(?:\.\w+|file|FILE|LICENSE|README)$")
 
 
 @value
@@ -141,8 +142,8 @@ def _of_command(command: str) -> Iterator[tuple[Use, str]]:
         return
     heredoc = text.find("<<")
     written = text if heredoc < 0 else text[: text.find("\n", heredoc) if "\n" in text[heredoc:] else None]
-    for pattern in _SHELL_WRITE:
-        for match in pattern.finditer(written):
+    for write in _SHELL_WRITE:
+        for match in write.finditer(written):
             yield from _each("modified", _files_in(match["path"]))
     for match in _SHELL_READ.finditer(written):
         if not re.search(r"^\s*\S*-i\b", match["rest"]):

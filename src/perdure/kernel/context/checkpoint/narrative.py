@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from perdure.kernel.context.checkpoint.document import Done, Narrative
 from perdure.kernel.messages import Message, Text
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 Refusal: TypeAlias = Literal[
@@ -32,24 +33,24 @@ SHORTEST = 20
 ECHO = 9
 """Words in a row that a summary shares with the request only when it repeats it."""
 
-_HIDDEN = re.compile(r"<(think|thinking|analysis|scratchpad|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_OPEN = re.compile(r"<summary>", re.IGNORECASE)
-_CLOSE = re.compile(r"</summary>", re.IGNORECASE)
-_HEADING = re.compile(r"\s*(?:#{1,6}(?P<marked>.+)|\*\*(?P<bold>[^*]+?):?\*\*:?|(?P<plain>[A-Z][A-Za-z &]{2,40}):)\s*$")
-_BULLET = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(?:\[[ xX~✓]\]\s*)?")
-_EVIDENCE = re.compile(r"(?<!\s)\s*[\[(](?:evidence: ?)?(?P<ids>[\w.:-]{6,}(?:\s*,\s*[\w.:-]{6,})*)[\])]\.?\s*$")
-_NOTHING = re.compile(
+_HIDDEN = pattern(r"<(think|thinking|analysis|scratchpad|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_OPEN = pattern(r"<summary>", re.IGNORECASE)
+_CLOSE = pattern(r"</summary>", re.IGNORECASE)
+_HEADING = pattern(r"\s*(?:#{1,6}(?P<marked>.+)|\*\*(?P<bold>[^*]+?):?\*\*:?|(?P<plain>[A-Z][A-Za-z &]{2,40}):)\s*$")
+_BULLET = pattern(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(?:\[[ xX~✓]\]\s*)?")
+_EVIDENCE = pattern(r"(?<!\s)\s*[\[(](?:evidence: ?)?(?P<ids>[\w.:-]{6,}(?:\s*,\s*[\w.:-]{6,})*)[\])]\.?\s*$")
+_NOTHING = pattern(
     r"\W*(?:none|n/?a|nothing|empty|无|没有)(?: yet| so far| at (?:the|this) moment)?\W*$", re.IGNORECASE
 )
-_ERROR = re.compile(
+_ERROR = pattern(
     r"\W*(?:api |internal |server |request )?(?:error\b|prompt is too long|request too large|rate limit|"
     r"overloaded|timed? ?out|"
     r"context (?:length|window) exceeded|i(?:['’]m| am) sorry,? (?:but )?i can(?:no|['’])t|i can(?:no|"
     r"['’])t (?:help|assist|summari))",
     re.IGNORECASE,
 )
-_CARRIED = re.compile(r"<(conversation|previous-summary|steer)>.*</\1>", re.DOTALL)
-_AS_THE_USERS = re.compile(
+_CARRIED = pattern(r"<(conversation|previous-summary|steer)>.*</\1>", re.DOTALL)
+_AS_THE_USERS = pattern(
     r"\b(?:user|human)\b.{0,40}\b(?:ask|request|instruct|said|told|require)\w*\b.{0,30}\b(?:summar\w+|checkpoint\w*)"
     r".{0,25}\b(?:conversation|session|transcript|context|so far)|\bno (?:further )?tool calls? (?:allowed|may)|"
     r"\b(?:respond|reply) (?:only )?with (?:only )?(?:a |the )?(?:text|<?summary)",
@@ -58,16 +59,16 @@ _AS_THE_USERS = re.compile(
 """The request to summarise, recorded as a wish of the user's."""
 
 _SECTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("in_progress", re.compile(r"in[ -]progress|ongoing|current (?:work|state)|进行中", re.IGNORECASE)),
-    ("done", re.compile(r"done|complet|finished|accomplished|已完成", re.IGNORECASE)),
-    ("blocked", re.compile(r"block|阻塞", re.IGNORECASE)),
-    ("decisions", re.compile(r"decision|决定|决策", re.IGNORECASE)),
-    ("next_steps", re.compile(r"next|remaining|下一步", re.IGNORECASE)),
-    ("critical", re.compile(r"critical|context|notes|关键", re.IGNORECASE)),
-    ("goal", re.compile(r"goal|objective|request|intent|目标", re.IGNORECASE)),
+    ("in_progress", pattern(r"in[ -]progress|ongoing|current (?:work|state)|进行中", re.IGNORECASE)),
+    ("done", pattern(r"done|complet|finished|accomplished|已完成", re.IGNORECASE)),
+    ("blocked", pattern(r"block|阻塞", re.IGNORECASE)),
+    ("decisions", pattern(r"decision|决定|决策", re.IGNORECASE)),
+    ("next_steps", pattern(r"next|remaining|下一步", re.IGNORECASE)),
+    ("critical", pattern(r"critical|context|notes|关键", re.IGNORECASE)),
+    ("goal", pattern(r"goal|objective|request|intent|目标", re.IGNORECASE)),
     (
         "code",
-        re.compile(r"user said|todo|files?\b|where the rest|progress|constraints|turn that goes on", re.IGNORECASE),
+        pattern(r"user said|todo|files?\b|where the rest|progress|constraints|turn that goes on", re.IGNORECASE),
     ),
 )
 """What a heading names; `code` is what code carries, and no model's word counts for."""

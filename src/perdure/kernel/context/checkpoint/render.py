@@ -21,13 +21,14 @@ from perdure.kernel.context.checkpoint.document import (
     Todo,
     Unsaid,
 )
+from perdure.kernel.pattern import pattern
 
 OPENING = "<context-summary>"
 CLOSING = "</context-summary>"
 
 _TAGS = "context-summary|said|pinned|summary|system-reminder|conversation|previous-summary|steer"
-_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
-_HEADING = re.compile(r"\s*(?:#|=+\s*$|-+\s*$)")
+_TAG = pattern(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
+_HEADING = pattern(r"\s*(?:#|=+\s*$|-+\s*$)")
 
 
 def render(document: CheckpointDocument) -> str:

@@ -8,7 +8,6 @@ was pasted last; and what is dropped is counted, so that it can be asked for by 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from perdure.kernel.context.checkpoint.document import CheckpointDocument, Outda
 from perdure.kernel.context.checkpoint.render import said_lines
 from perdure.kernel.context.checkpoint.sentences import passages
 from perdure.kernel.messages import Message, typed_texts
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 RULE = 3.0
@@ -34,7 +34,7 @@ OUTDATED = -4.0
 CURRENT = 100.0
 """The current task comes before everything but the pins."""
 
-_WORDS = re.compile(r"[A-Za-z0-9_]+|[\u4e00-\u9fff](?=([\u4e00-\u9fff]?))")
+_WORDS = pattern(r"[A-Za-z0-9_]+|[\u4e00-\u9fff](?=([\u4e00-\u9fff]?))")
 
 
 @value

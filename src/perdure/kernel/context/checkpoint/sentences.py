@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 LONGEST_SENTENCE = 1_500
@@ -18,10 +19,10 @@ LONGEST_LIST = 20
 WRAPPED_AT = 60
 """Characters; a line at least this long that ends without a stop may go on in the next one."""
 
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_BULLET = re.compile(r"\s*(?:[-*•+]|\(?\d{1,3}[.)、]|[a-zA-Z][.)])\s+")
+_FENCE = pattern(r"\s*(?:```|~~~)")
+_BULLET = pattern(r"\s*(?:[-*•+]|\(?\d{1,3}[.)、]|[a-zA-Z][.)])\s+")
 _LEVELS = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL"
-_LOG = re.compile(
+_LOG = pattern(
     rf"""\s*(?:
       [\[(]?\d{{4}}-\d\d-\d\d[T\s]\d\d:\d\d                # a time stamp
     | [\[(]?\d\d:\d\d:\d\d
@@ -43,9 +44,9 @@ _LOG = re.compile(
     )""",
     re.VERBOSE,
 )
-_QUOTED = re.compile(r"\s*>")
-_STOP = re.compile(r"(?:(?<![.!?])[.!?]++[\"')\]”’]*(?=\s)|[。！？；]+[”’」』）)\"]*)")
-_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|vs|cf|approx|mr|mrs|ms|dr|fig|\d{1,3})\.$", re.IGNORECASE)
+_QUOTED = pattern(r"\s*>")
+_STOP = pattern(r"(?:(?<![.!?])[.!?]++[\"')\]”’]*(?=\s)|[。！？；]+[”’」』）)\"]*)")
+_ABBREVIATION = pattern(r"(?:^|[\s(])(?:e\.g|i\.e|vs|cf|approx|mr|mrs|ms|dr|fig|\d{1,3})\.$", re.IGNORECASE)
 
 
 @value

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from perdure.kernel.context.checkpoint.calls import Call
 from perdure.kernel.context.checkpoint.document import CheckpointDocument, Todo
 from perdure.kernel.messages import Json
+from perdure.kernel.pattern import pattern
 
 MOST_LINES_OF_A_PLAN = 60
 
@@ -28,10 +29,10 @@ _ACTIVE = frozenset(
 )  # fmt: skip
 _TEXTS = ("content", "subject", "title", "step", "task", "text", "description", "name")
 _LISTS = ("todos", "plan", "tasks", "items", "todoList", "todo_list", "task_list", "steps")
-_SINGLE = re.compile(r"task|todo", re.IGNORECASE)
-_CREATES = re.compile(r"create|add|new", re.IGNORECASE)
-_UPDATES = re.compile(r"update|complete|finish|delete|remove|cancel|close|set|stop", re.IGNORECASE)
-_ID = re.compile(r"#(\w+)|\"?\b(?:task_?)?id\"?\s*[:=]\s*\"?([\w-]+)", re.IGNORECASE)
+_SINGLE = pattern(r"task|todo", re.IGNORECASE)
+_CREATES = pattern(r"create|add|new", re.IGNORECASE)
+_UPDATES = pattern(r"update|complete|finish|delete|remove|cancel|close|set|stop", re.IGNORECASE)
+_ID = pattern(r"#(\w+)|\"?\b(?:task_?)?id\"?\s*[:=]\s*\"?([\w-]+)", re.IGNORECASE)
 
 
 def open_work(calls: Iterable[Call], previous: CheckpointDocument | None) -> tuple[tuple[Todo, ...], tuple[str, ...]]:

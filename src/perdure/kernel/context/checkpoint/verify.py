@@ -28,6 +28,7 @@ from perdure.kernel.messages import (
     text_of,
     typed_texts,
 )
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
 SHORTEST_QUOTE = 2
@@ -35,21 +36,21 @@ SHORTEST_QUOTE = 2
 OCCURRENCES = 200
 """Places of a short token that are looked at before it counts as absent."""
 
-_QUOTE = re.compile(r"\"([^\"\n]{2,400})\"|“([^”\n]{2,400})”|`([^`\n]{1,400})`|「([^」\n]{1,400})」")
-_USERS = re.compile(
+_QUOTE = pattern(r"\"([^\"\n]{2,400})\"|“([^”\n]{2,400})”|`([^`\n]{1,400})`|「([^」\n]{1,400})」")
+_USERS = pattern(
     r"\b(?:user|human|customer)\b[^\"“「]{0,80}\b(?:said|says|asked|asks|wants?|told|tells|wrote|writes|typed|"
     r"requested|requires?|"
     r"insist(?:s|ed)|stated|states|prefers?|instructed|words)\b|用户(?:说|要求|希望|表示|指出)",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = pattern(
     r"(?<![\w@/-])(?:[~.]{0,2}/)?[\w@-]+(?:[./:][\w@-]+)+/?"  # paths, dotted names, host:port, versions
     r"|(?<!\w)\w*_\w*"
     r"|(?<!\w)[A-Za-z]+\d\w*|(?<!\w)\d+[A-Za-z]\w*"  # names and values with digits, hashes
     r"|(?<!\w)[a-z]+[A-Z]\w*|(?<!\w)[A-Z][a-z]+[A-Z]\w*"
     r"|(?<![\w.,])\d[\d,]*\d(?:\.\d+)?(?!\w)"  # numbers of two digits or more; a model may count to nine by itself
 )
-_COMMON = re.compile(
+_COMMON = pattern(
     r"javascript|typescript|github|gitlab|postgresql|mysql|graphql|openai|youtube|macos|e\.g|i\.e|node\.js"
 )
 

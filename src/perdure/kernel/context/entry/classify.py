@@ -14,6 +14,7 @@ from perdure.kernel.context.entry.kind import Kind
 from perdure.kernel.context.entry.search_hits import HIT, is_path
 from perdure.kernel.context.entry.select import openings
 from perdure.kernel.context.entry.test_reports import bare_report_line
+from perdure.kernel.pattern import pattern
 
 HEAD_SAMPLE, TAIL_SAMPLE = 12_000, 6_000
 """Characters that are looked at."""
@@ -24,20 +25,18 @@ HINT = 400
 _WIDE = 2_000
 """Characters per line from which text counts as minified."""
 
-_READS = re.compile(r"(?:\w{0,40}read\w{0,20}|view|open\w{0,10}|cat|str_replace\w{0,40}|fetch_file)\b", re.IGNORECASE)
-_PRINTS = re.compile(r"[^\n]{0,200}?(?:\bcat |\bsed -n|\bhead |\btail |\bnl |\bawk |\bgit show \S{1,200}:)")
-_RUNS = re.compile(
-    r"(?:\w{0,20}(?:bash|shell|exec|terminal|command|stdin)\w{0,20}|run|cmd|powershell)\b", re.IGNORECASE
-)
-_SEARCHES = re.compile(
+_READS = pattern(r"(?:\w{0,40}read\w{0,20}|view|open\w{0,10}|cat|str_replace\w{0,40}|fetch_file)\b", re.IGNORECASE)
+_PRINTS = pattern(r"[^\n]{0,200}?(?:\bcat |\bsed -n|\bhead |\btail |\bnl |\bawk |\bgit show \S{1,200}:)")
+_RUNS = pattern(r"(?:\w{0,20}(?:bash|shell|exec|terminal|command|stdin)\w{0,20}|run|cmd|powershell)\b", re.IGNORECASE)
+_SEARCHES = pattern(
     r"(?:\w{0,20}(?:grep|glob|search|find|rg)\b|[^\n|]{0,120}\b(?:grep|rg|find|fd|ag|ls -R|git ls-files) )",
     re.IGNORECASE,
 )
-_TABLE_NAME = re.compile(r"[^\n]{0,400}\.[ct]sv\b", re.IGNORECASE)
-_LOG_NAME = re.compile(r"[^\n]{0,400}\.(?:log|out)\b", re.IGNORECASE)
-_DIFF_NAME = re.compile(r"[^\n]{0,400}(?:\.(?:diff|patch)\b|\bgit (?:diff|show)\b)", re.IGNORECASE)
+_TABLE_NAME = pattern(r"[^\n]{0,400}\.[ct]sv\b", re.IGNORECASE)
+_LOG_NAME = pattern(r"[^\n]{0,400}\.(?:log|out)\b", re.IGNORECASE)
+_DIFF_NAME = pattern(r"[^\n]{0,400}(?:\.(?:diff|patch)\b|\bgit (?:diff|show)\b)", re.IGNORECASE)
 
-_TESTS = re.compile(
+_TESTS = pattern(
     r"=+ test session starts|=+ (?:FAILURES|ERRORS) =|=+ short test summary|=+ .{0,120}(?:passed|failed).{0,60} in \d"
     r"|Test Suites:|Tests:  | Test Files  |--- (?:FAIL|PASS): |[ ]{0,4}--- FAIL|=== RUN |test result: "
     r"|running \d+ tests?$"
@@ -46,14 +45,14 @@ _TESTS = re.compile(
     r"|ok  \t\S+\t|\d+ passed(?:, \d+ \w+)* in [\d.]+s|\S{1,300} PASSED {1,30}\[ *\d+%\]| [✓❯] \S+\.(?:test|spec)\."
     r"|\((?:pass|fail)\) \S"
 )
-_DIFF = re.compile(r"diff --git |@@ -\d|Index: \S|\*\*\* (?:Update|Add) File: ")
-_DIFF_LINE = re.compile(r"[+\- @]|diff |index |commit |Author:|Date:|$")
-_TRACE = re.compile(
+_DIFF = pattern(r"diff --git |@@ -\d|Index: \S|\*\*\* (?:Update|Add) File: ")
+_DIFF_LINE = pattern(r"[+\- @]|diff |index |commit |Author:|Date:|$")
+_TRACE = pattern(
     r"Traceback \(most recent call last\)|[ \t]{1,12}at \S[^\n]{0,300}[:(]|goroutine \d+ \[|panic: "
     r"|thread '.{0,80}panicked at"
     r"|Exception in thread|Caused by: |[ \t]{1,12}File \"[^\"\n]{1,300}\", line \d"
 )
-_LOG_LINE = re.compile(
+_LOG_LINE = pattern(
     r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|level=\w"
     r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b|(?:error|warning|note|info)(?:\[\w+\])?: "
     r"|npm (?:ERR!|WARN|notice|http|warn|error)|\s{2,5}(?:Compiling|Checking|Downloaded|Downloading) \S"
@@ -61,11 +60,11 @@ _LOG_LINE = re.compile(
     r"|make(?:\[\d+\])?: |\[\s?\d{1,3}%\]|\[\d+/\d+\]|#\d+ \[|Step \d+/\d+|> Task |gcc |g\+\+ |cc |clang "
     r"|\S{1,200}:\d+:\d+: (?:error|warning|note)|\S{1,200}\(\d+,\d+\): (?:error|warning) "
 )
-_TABLE_LINE = re.compile(
+_TABLE_LINE = pattern(
     r"[-dlcbps][-r][-w][-xsS][-rwxsStT]{6}|\s?[-=+|]{3,}[-=+| ]{3,}$|\|.{1,300}\|\s*$|\S+\t\S.{0,200}\t"
     r"|[^|\n]{0,200}\s\|\s[^|\n]{0,200}\s\||\S+[ ]{2,}\S.{0,200}[ ]{2,}\S"
 )
-_CODE_LINE = re.compile(
+_CODE_LINE = pattern(
     r"\s{2,}\S|\t|[})\]];?,?\s*$|//|/\*|#!|#{1,4} |<\w|[\w.-]{1,60}:\s|[\w.]{1,80}\s?=\s"
     r"|(?:def|class|function|public|private|package|#include|use|fn|func|struct|type|return|if|for|while|import|from|export"
     r"|const|let|var|@\w)\b"

@@ -5,9 +5,9 @@ It knows how terminals read bytes. It must never know what the text means.
 
 from __future__ import annotations
 
-import re
+from perdure.kernel.pattern import pattern
 
-_ESCAPE = re.compile(
+_ESCAPE = pattern(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[ -/]{1,4}[0-~]|[0-Z\\^_a-z])"
 )
 """CSI, OSC and the short sequences of ECMA-48. Every repetition is bounded, so hostile input costs linear time."""

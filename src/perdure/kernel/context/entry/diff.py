@@ -5,18 +5,16 @@ It knows the unified format. It must never know what the change is good for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from perdure.kernel.context.entry.kind import Draft
 from perdure.kernel.context.entry.select import Sheet, both_ends, edges, in_turns, lines_omitted, openings
+from perdure.kernel.pattern import pattern
 
-_FILE = re.compile(r"diff --git |diff -|Index: |\*\*\* (?:Update|Add|Delete) File|commit [0-9a-f]{7,40}\b")
-_DETAIL = re.compile(r"index [0-9a-f]|(?:new|deleted) file|(?:rename|copy|similarity|old mode|new mode)\b")
-_BINARY = re.compile(r"Binary files|GIT binary patch")
-_GENERATED = re.compile(
-    r"[^\n]{0,400}(?:lock\b|\.lock|\.min\.|\.snap\b|\.svg\b|\.map\b|/dist/|/vendor/|_pb2|\.generated)"
-)
+_FILE = pattern(r"diff --git |diff -|Index: |\*\*\* (?:Update|Add|Delete) File|commit [0-9a-f]{7,40}\b")
+_DETAIL = pattern(r"index [0-9a-f]|(?:new|deleted) file|(?:rename|copy|similarity|old mode|new mode)\b")
+_BINARY = pattern(r"Binary files|GIT binary patch")
+_GENERATED = pattern(r"[^\n]{0,400}(?:lock\b|\.lock|\.min\.|\.snap\b|\.svg\b|\.map\b|/dist/|/vendor/|_pb2|\.generated)")
 """Files that nobody reads line by line: their changes come last."""
 
 _BODY = frozenset("+- @")

@@ -6,8 +6,6 @@ around it (exit code, times, ids) stays.
 
 from __future__ import annotations
 
-import re
-
 from perdure.kernel.context.entry.classify import kind_of_body
 from perdure.kernel.context.entry.ends import draft_ends
 from perdure.kernel.context.entry.json_text import draft_value
@@ -15,13 +13,14 @@ from perdure.kernel.context.entry.kind import Draft, Kind
 from perdure.kernel.context.entry.reducers import REDUCERS
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import Json, JsonObject, decode_json
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
 
-_OPENING = re.compile(
+_OPENING = pattern(
     r"(?:[^\n]{0,200}\n){0,8}?(?:Output:|<output>|<stdout>)[ ]{0,4}\n(?:Total output lines: \d{1,9}\n\n?)?"
     r"|Here's the result of running [^\n]{1,300}:\n"
 )
-_CLOSING = re.compile(
+_CLOSING = pattern(
     r"\[(?:The command|Current working|Python interpreter|Command )[^\n]{0,300}\]$|</\w{1,20}>$"
     r"|(?:Command )?[Ee]xit(?:ed with)? code:? -?\d{1,5}$|\s*$"
 )

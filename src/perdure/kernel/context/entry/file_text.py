@@ -6,18 +6,18 @@ where it has them, and else count its own lines.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from perdure.kernel.context.entry.ends import clip
 from perdure.kernel.context.entry.kind import Draft
 from perdure.kernel.context.entry.select import openings
+from perdure.kernel.pattern import pattern
 
-NUMBERED = re.compile(r"[ ]{0,8}(\d{1,7})(?:\t|→|: |[ ]?\|[ ]?|[ ]{2})")
+NUMBERED = pattern(r"[ ]{0,8}(\d{1,7})(?:\t|→|: |[ ]?\|[ ]?|[ ]{2})")
 """The number that many tools put before each line."""
 
-_DECLARATION = re.compile(
+_DECLARATION = pattern(
     r"(?:[ ]{0,8}\d{1,7}(?:\t|→|: |[ ]?\|[ ]?|[ ]{2}))?([ \t]{0,12})(?:"
     r"(?:(?:export|default|public|private|protected|internal|static|async|abstract|final|pub|pub\(crate\)|unsafe|override"
     r"|declare|sealed|data|open|suspend|inline|virtual|readonly)\s+){0,4}"

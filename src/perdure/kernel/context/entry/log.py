@@ -5,12 +5,12 @@ It knows how programs report trouble. It must never know which program it was.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from perdure.kernel.context.entry.kind import Draft
 from perdure.kernel.context.entry.select import Sheet, around, both_ends, edges, lines_omitted, lines_with
+from perdure.kernel.pattern import pattern
 
 SEVERE = (
     "error:",
@@ -101,7 +101,7 @@ _FIRST, _LAST = 4, 10
 _MANY = 60
 """Failures that come before the first hint of trouble."""
 
-_PLACE = re.compile(r"[^\n]{0,60}?[\w/\\.-]{1,200}\.\w{1,5}(?::\d|\(\d|\", line \d)")
+_PLACE = pattern(r"[^\n]{0,60}?[\w/\\.-]{1,200}\.\w{1,5}(?::\d|\(\d|\", line \d)")
 """A file with a line number."""
 
 _NEAR = 3

@@ -5,18 +5,18 @@ It knows `path:line:text`, hits under a heading, and bare paths. It must never k
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from perdure.kernel.context.entry.ends import clip
 from perdure.kernel.context.entry.kind import Draft
 from perdure.kernel.context.entry.select import Sheet, both_ends, edges, in_turns, openings
+from perdure.kernel.pattern import pattern
 
-HIT = re.compile(r"((?:[A-Za-z]:[\\/])?[^\s:][^:\n]{0,300}):(\d{1,9})[:-]")
+HIT = pattern(r"((?:[A-Za-z]:[\\/])?[^\s:][^:\n]{0,300}):(\d{1,9})[:-]")
 """`path:line:text`, as grep -n and rg print it; a Windows drive is part of the path."""
 
-UNDER_HEADING = re.compile(r"\s{0,4}(?:Line )?\d{1,9}[:-]")
+UNDER_HEADING = pattern(r"\s{0,4}(?:Line )?\d{1,9}[:-]")
 """A hit below the line that names its file."""
 
 _NAMED = 2

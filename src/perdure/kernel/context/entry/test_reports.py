@@ -5,32 +5,32 @@ It knows the usual test runners' words. It must never know what was tested.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from perdure.kernel.context.entry.kind import Draft
 from perdure.kernel.context.entry.select import Sheet, around, both_ends, edges, lines_omitted, openings
+from perdure.kernel.pattern import pattern
 
-_PREFIX = re.compile(r"@?[\w./-]{1,60}[ :](?:test|tests|check|build|ci)[\w:-]{0,20}: ")
+_PREFIX = pattern(r"@?[\w./-]{1,60}[ :](?:test|tests|check|build|ci)[\w:-]{0,20}: ")
 """What runners of several packages at once put before each line."""
 
-_HEADING = re.compile(
+_HEADING = pattern(
     r"_{3,} .{1,300} _{3,}$|(?:FAILED|ERROR)\s|FAIL\b|ERROR: |=+ .{0,200}=+$"  # pytest, unittest, jest, go
     r"|\s*--- FAIL|\s*[●✕✗✖×] |\s*not ok \d|\s{0,8}\d{1,4}\) \S|---- .{1,200} stdout ----"
     r"|test .{1,300} \.\.\. FAILED|\[ERROR\]|failures:|Failures:|rspec |\(fail\) "
 )
-_SUMMARY = re.compile(
+_SUMMARY = pattern(
     r"=+ .{0,200}\b(?:passed|failed|error|errors|skipped)\b|Tests?:? |Test Suites:|Test Files|Snapshots:|Ran \d+ test"
     r"|test result:|\s*\d+ (?:passing|failing|pending)|\d+ examples?,|FAILED \(|OK\b|Tests run:"
     r"|\[(?:INFO|ERROR)\] Tests run|# (?:tests|pass|fail)\b|ok\s+\S|FAIL\s+\S|\d+ (?:passed|failed)"
     r"|exit code|Exit code|Process exited|make: \*\*\*"
 )
-_EVIDENCE = re.compile(
+_EVIDENCE = pattern(
     r"E {2,}\S|E$|>  |\s*(?:Expected|Received|expected|actual|got|want|left|right|Actual)\b.{0,3}:|\s*[+-] {1,4}\S"
     r"|\S{1,300}:\d+: \w|\s+\S{1,200}\.(?:go|py|rs|ts|tsx|js|rb|java|kt|c|cc|cpp):\d+|\s+at .{0,200}(?:test|spec)"
     r"|thread '|panic:|\s*[\w.]{0,100}(?:Error|Exception|Failure)\b|\s*assert|\s*expect\(|\s*File \"|WARNING: DATA RACE"
 )
-_PASSED = re.compile(
+_PASSED = pattern(
     r"\S{1,300}\.\w{1,5}\s[.sxFE]{2,}"
     r"|\s*(?:[✓✔√] |ok \d|--- PASS|=== (?:RUN|PAUSE|CONT))|PASS\b|\((?:pass|skip)\) "
 )

@@ -5,19 +5,19 @@ It knows how languages print a stack. It must never know whose project it is: a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from perdure.kernel.context.entry.kind import Draft
 from perdure.kernel.context.entry.select import Sheet, around, both_ends, edges, lines_with, openings
+from perdure.kernel.pattern import pattern
 
-_FRAME = re.compile(
+_FRAME = pattern(
     r"\s*File \"[^\"]{1,400}\", line \d+"  # Python
     r"|\s+at \S"  # JavaScript, Java, C#
     r"|\t?\S{1,400}\.go:\d+"  # Go
     r"|\s+\d{1,4}: \S|\s+from \S{1,400}:\d+"  # Rust, Ruby
 )
-_RAISED = re.compile(
+_RAISED = pattern(
     r"[\w.$]{0,200}(?:Error|Exception|Interrupt|Exit|Fault|Warning|Timeout|Panic)\b[^\n]{0,4}"
     r"|panic:|goroutine \d+ \[|fatal error:|Caused by|thread '|Unhandled|Uncaught|\[cause\]|error:"
     r"|During handling of|The above exception|Traceback|Exception in thread"

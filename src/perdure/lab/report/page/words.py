@@ -6,12 +6,11 @@ control characters, halves of surrogate pairs and marks that turn the reading di
 
 from __future__ import annotations
 
-import re
-
 from perdure.kernel.messages import Json
+from perdure.kernel.pattern import pattern
 
-_UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-_SPACE = re.compile(r"\s+")
+_UNSHOWABLE = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_SPACE = pattern(r"\s+")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 
 NOTHING = "–"
