@@ -6,7 +6,7 @@ which a client gets it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -20,8 +20,9 @@ from perdure.gateway.own_tools import OwnTools
 from perdure.gateway.upstream import Outgoing, Upstreams, aiter_raw, close, lower
 from perdure.kernel.agent import Failure
 from perdure.kernel.errors import CallRefused, InvalidJson, InvalidMessage
-from perdure.kernel.messages import JsonObject, Message, Request, Response, ToolResult, ToolUse
-from perdure.kernel.wire import Delta, StreamDecoder
+from perdure.kernel.messages import Block, JsonObject, Message, Request, Response, Text, ToolResult, ToolUse
+from perdure.kernel.value import value
+from perdure.kernel.wire import Delta, Dialect, StreamDecoder
 from perdure.providers import classify
 from perdure.providers.sse import EventReader
 
@@ -31,11 +32,14 @@ ROUNDS = 12
 LONGEST_ERROR = 65_536
 """Bytes of a refusal that are read."""
 
-ENDS = frozenset({"tool_use", "tool_calls", "completed"})
-"""Why a model stops that waits for results."""
+ENDS = frozenset({"tool_use", "tool_calls", "completed", "stop"})
+"""Why a model stops that waits for results; some servers of Chat Completions say `stop`."""
+
+WHOLE: Mapping[Dialect, str] = {"anthropic": "end_turn", "chat": "stop", "responses": "completed"}
+"""Why it stops that waits for nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Denied:
     """An upstream's refusal, as it came."""
 
@@ -136,7 +140,7 @@ class Exchange:
         """Keep what is to be kept of the last answer, and give the one that the client sees."""
         message = answer.message
         await self.engaged.answered(message.usage)
-        ours, _ = self.split(message)
+        ours, others = self.split(message)
         if not self.rounds and not ours:
             return answer
         seen = [said for said, _ in self.rounds] + [message]
@@ -146,7 +150,12 @@ class Exchange:
             for block in said.content
             if not (isinstance(block, ToolUse) and block.name in self.own.names)
         )
-        shown = replace(message, content=content)
+        if self.call.dialect == "chat":
+            content = _one_text(content)
+        waits = bool(others) or message.stop_reason not in ENDS
+        shown = replace(
+            message, content=content, stop_reason=message.stop_reason if waits else WHOLE[self.call.dialect]
+        )
         await self._hide(message, ours, shown)
         return replace(answer, message=shown)
 
@@ -172,6 +181,15 @@ class Exchange:
         )
         async with engaged.shelf.lock:
             await engaged.amend(lambda record: hiding(record, splice))
+
+
+def _one_text(content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """What was said in several answers as one: a message of Chat Completions has one text."""
+    texts = [block for block in content if isinstance(block, Text)]
+    if len(texts) < 2:
+        return content
+    others = tuple(block for block in content if not isinstance(block, Text))
+    return (replace(texts[0], text="".join(text.text for text in texts)), *others)
 
 
 async def refusal_of(response: httpx.Response) -> Denied:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perdure.kernel.messages import Json, JsonObject
+from perdure.kernel.errors import InvalidJson
+from perdure.kernel.messages import Json, JsonObject, decode_json
 from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 
@@ -54,24 +55,43 @@ def _with_results(item: JsonObject, results: Sequence[JsonObject]) -> JsonObject
 
 
 def _matches(given: Sequence[JsonObject], shown: Sequence[JsonObject]) -> bool:
-    """Whether a client sent back what it was shown; SDKs add fields that are null, and some give ids of their own."""
+    """Whether a client sent back what it was shown: SDKs add fields that are null, give ids of their own, keep the
+    number that a call had in the stream, and write its arguments anew."""
     return len(given) == len(shown) and all(_loose(one) == _loose(two) for one, two in zip(given, shown, strict=True))
 
 
 def _loose(value: Json) -> Json:
     match value:
         case dict():
-            left_out = ("id", "status") if value.get("type") in ("message", "function_call", "reasoning") else ()
+            left_out = ("cache_control", *_LEFT_OUT.get(str(value.get("type")), ()))
             kept = {
-                name: _loose(item)
+                name: _decoded(item) if name == "arguments" else _loose(item)
                 for name, item in value.items()
-                if item is not None and item != [] and name not in left_out and name != "cache_control"
+                if item not in (None, [], "") and name not in left_out
             }
             return _one_text(kept)
         case list():
             return [_loose(item) for item in value]
         case _:
             return value
+
+
+_LEFT_OUT = {
+    "message": ("id", "status"),
+    "function_call": ("id", "status"),
+    "reasoning": ("id", "status"),
+    "function": ("index",),
+}
+"""Fields that clients change, by the type of what holds them."""
+
+
+def _decoded(arguments: Json) -> Json:
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return decode_json(arguments.encode())
+    except InvalidJson:
+        return arguments
 
 
 def _one_text(item: JsonObject) -> JsonObject:

@@ -6,9 +6,9 @@ upstream. It must never know HTTP on the client's side beyond the answer that it
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import httpx
 
@@ -25,7 +25,6 @@ from perdure.gateway.answers import (
 )
 from perdure.gateway.call import ITEMS, Call
 from perdure.gateway.compaction import (
-    block_events,
     check_complete,
     opaque_item,
     signed_block,
@@ -36,12 +35,13 @@ from perdure.gateway.compaction import (
 )
 from perdure.gateway.door import Chunks, Reply, json_reply
 from perdure.gateway.exchange import Denied, Exchange, decoded, is_stream, whole_of
-from perdure.gateway.joint import Joint, Prelude
+from perdure.gateway.joint import DONE, Joint
 from perdure.gateway.keeper import Engaged, Keeper, Task
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.own_tools import OwnTools
 from perdure.gateway.refusals import broken, error_event, framed
 from perdure.gateway.seal import Seal
+from perdure.gateway.seams import AnthropicSeam, ChatSeam, Prelude, ResponsesSeam, Seam
 from perdure.gateway.summaries import Summary, narrated, summarised
 from perdure.gateway.told import Teller, tellable, teller_of
 from perdure.gateway.translate import client_answer, client_refusal, upstream_body
@@ -53,7 +53,8 @@ from perdure.kernel.agent import Failure
 from perdure.kernel.context import Failed, Refused, Summarize
 from perdure.kernel.context import Reply as Narrative
 from perdure.kernel.errors import CallRefused, UserError
-from perdure.kernel.messages import Json, JsonObject, Request
+from perdure.kernel.messages import Json, JsonObject, Request, Response
+from perdure.kernel.value import value
 from perdure.memory import MemoryStore
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
@@ -62,7 +63,7 @@ COUNT_PATH = "/v1/messages/count_tokens"
 COMPACT_PATH = "/v1/responses/compact"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Proxy:
     """Answers calls."""
 
@@ -88,13 +89,12 @@ class Proxy:
         items = unfolded(call, self.seal, items)
         if wish.summarize is not None:
             return await self._on_demand(call, wish, items)
-        engaged = await self._engaged(call, wish, items)
-        prelude, block = Prelude(), None
+        engaged, prelude = await self._engaged(call, wish, items), Prelude()
         if wish.threshold is not None and engaged.tokens >= wish.threshold.trigger:
-            engaged, prelude, block = await self._folded(call, wish, engaged, wish.threshold.instructions)
+            engaged, prelude = await self._folded(call, wish, engaged, wish.threshold.instructions)
             if wish.threshold.pause:
-                return paused(call, prelude.iterations, block)
-        return await self._answered(call, wish, engaged, prelude, block)
+                return paused(call, prelude.iterations, prelude.block)
+        return await self._answered(call, wish, engaged, prelude)
 
     async def count(self, call: Call) -> Reply:
         """How many tokens a request has, behind edits and before.
@@ -178,57 +178,50 @@ class Proxy:
             ran=lambda: self.metrics.add("own_tool_calls"),
         )
 
-    async def _answered(
-        self, call: Call, wish: Wish, engaged: Engaged, prelude: Prelude, block: JsonObject | None
-    ) -> Reply:
+    async def _answered(self, call: Call, wish: Wish, engaged: Engaged, prelude: Prelude) -> Reply:
         exchange = self._exchange(call, wish, engaged)
         response = await exchange.ask()
         if isinstance(response, Denied):
             return client_refusal(call, response)
-        untouched = not (wish.tools or wish.edits or block or call.translated)
+        untouched = not (wish.tools or wish.edits or prelude.block or call.translated)
         if untouched:
             return _watched(relayed(response, None, broken(call.dialect, call.id)), response, call, engaged)
-        if call.streams and call.dialect == "anthropic" and not call.translated:
-            joint = Joint(exchange=exchange, edits=wish.edits, prelude=prelude)
-            headers = {**kept_headers(homeward(response)), **EVENTS}
-            return Reply(headers=headers, chunks=guarded(joint.stream(response), call))
-        teller = teller_of(call, int(self.keeper.clock())) if call.translated and block is None else None
-        if call.streams and teller is not None and is_stream(response):
-            return Reply(headers=EVENTS, chunks=guarded(_told_events(exchange, response, teller), call))
+        if call.streams and is_stream(response):
+            headers = EVENTS if call.translated else {**kept_headers(homeward(response)), **EVENTS}
+            return Reply(headers=headers, chunks=guarded(self._streamed(exchange, response, wish, prelude), call))
         if call.streams:
-            return Reply(headers=EVENTS, chunks=guarded(_gathered_events(exchange, response, block, prelude), call))
+            return Reply(headers=EVENTS, chunks=guarded(_gathered_events(exchange, response, wish, prelude), call))
         answer = await exchange.converse(response)
         if isinstance(answer, Denied):
             return client_refusal(call, answer)
-        body = client_answer(call, answer)
-        if wish.edits:
-            body["context_management"] = {"applied_edits": engaged.applied()}
-        return json_reply(with_block(call, body, block, prelude.iterations))
+        return json_reply(_body(exchange, answer, wish, prelude))
 
-    async def _folded(
-        self, call: Call, wish: Wish, engaged: Engaged, instructions: str
-    ) -> tuple[Engaged, Prelude, JsonObject | None]:
+    def _streamed(self, exchange: Exchange, response: httpx.Response, wish: Wish, prelude: Prelude) -> Chunks:
+        call = exchange.call
+        if call.translated:
+            teller = teller_of(call, int(self.keeper.clock()), prelude.block)
+            return _told_events(exchange, response, teller, lambda answer: _body(exchange, answer, wish, prelude))
+        return Joint(exchange, _seam_of(exchange, wish, prelude)).stream(response)
+
+    async def _folded(self, call: Call, wish: Wish, engaged: Engaged, instructions: str) -> tuple[Engaged, Prelude]:
         """Behind a summary. Where none comes, the conversation goes on as it is, and an empty block says so."""
         try:
             made = await self._summary(call, engaged, instructions)
         except CallRefused:
             if call.dialect == "responses":
-                return engaged, Prelude(), None
-            block = threshold_block(self.seal, call, "")
-            return engaged, Prelude(events=block_events(block), blocks=1), block
+                return engaged, Prelude()
+            return engaged, Prelude(block=threshold_block(self.seal, call, ""))
         text = with_last_words(made.text, engaged.transcript)
         anthropic = call.dialect == "anthropic"
         block = threshold_block(self.seal, call, text) if anthropic else opaque_item(self.seal, call, text)
-        prelude = Prelude(
-            events=block_events(block) if anthropic else (), blocks=1, iterations=(iteration(made.response),)
-        )
+        prelude = Prelude(block=block, iterations=(iteration(made.response),))
         head = [
             item
             for item in _items(call) or []
             if isinstance(item, dict) and item.get("role") in ("system", "developer")
         ]
         items: list[Json] = [*(() if anthropic else head), summary_item(text, call.dialect)]
-        return await self._engaged(call, wish, items), prelude, block
+        return await self._engaged(call, wish, items), prelude
 
     async def _on_demand(self, call: Call, wish: Wish, items: Sequence[Json]) -> Reply:
         if call.dialect == "anthropic":
@@ -308,21 +301,41 @@ async def _tallying(chunks: Chunks, response: httpx.Response, call: Call) -> Chu
     call.tally.counted(call.profile, watch.usage())
 
 
-async def _gathered_events(
-    exchange: Exchange, response: httpx.Response, block: JsonObject | None, prelude: Prelude
-) -> Chunks:
+def _seam_of(exchange: Exchange, wish: Wish, prelude: Prelude) -> Seam:
+    call, own = exchange.call, exchange.own.names
+    match call.dialect:
+        case "anthropic":
+            return AnthropicSeam(own, call.model, prelude, exchange.engaged.applied() if wish.edits else None)
+        case "chat":
+            return ChatSeam(own)
+        case "responses":
+            return ResponsesSeam(own, prelude)
+
+
+def _body(exchange: Exchange, answer: Response, wish: Wish, prelude: Prelude) -> JsonObject:
+    """The whole of an answer as the client gets it."""
+    call = exchange.call
+    body = with_block(call, client_answer(call, answer), prelude.block, prelude.iterations)
+    if wish.edits:
+        body["context_management"] = {"applied_edits": exchange.engaged.applied()}
+    return body
+
+
+async def _gathered_events(exchange: Exchange, response: httpx.Response, wish: Wish, prelude: Prelude) -> Chunks:
+    """A stream from an upstream that does not stream."""
     answer = await exchange.converse(response)
     if isinstance(answer, Denied):
         raise CallRefused(f"the upstream refused: {answer.failure.message}", status=answer.status)
     call = exchange.call
-    body = with_block(call, client_answer(call, answer), block, prelude.iterations)
-    for event in call.codec.encode_events(call.codec.decode_response(body)):
+    for event in call.codec.encode_events(call.codec.decode_response(_body(exchange, answer, wish, prelude))):
         yield framed(call.dialect, event)
     if call.dialect == "chat":
-        yield b"data: [DONE]\n\n"
+        yield DONE
 
 
-async def _told_events(exchange: Exchange, response: httpx.Response, teller: Teller) -> Chunks:
+async def _told_events(
+    exchange: Exchange, response: httpx.Response, teller: Teller, whole: Callable[[Response], JsonObject]
+) -> Chunks:
     """A stream in the client's protocol while it comes in the upstream's."""
     call = exchange.call
     decoder = call.upstream_codec.stream()
@@ -332,15 +345,15 @@ async def _told_events(exchange: Exchange, response: httpx.Response, teller: Tel
         async for delta in deltas:
             for event in teller.feed(delta):
                 yield framed(call.dialect, event)
-    whole = whole_of(decoder)
-    call.tally.counted(call.profile, whole.message.usage)
-    answer = await exchange.finish(whole)
+    given = whole_of(decoder)
+    call.tally.counted(call.profile, given.message.usage)
+    answer = await exchange.finish(given)
     if unknown := [block for block in answer.message.content if not tellable(block)]:
         raise CallRefused(f"the model's answer holds a {type(unknown[0]).__name__}, which has no form in this protocol")
-    for event in teller.ending(client_answer(call, answer)):
+    for event in teller.ending(whole(answer)):
         yield framed(call.dialect, event)
     if call.dialect == "chat":
-        yield b"data: [DONE]\n\n"
+        yield DONE
 
 
 def _items(call: Call) -> list[Json] | None:

@@ -7,7 +7,7 @@ models, and the hints that only a provider's own cache or accounting understands
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.gateway.answers import kept_headers
 from perdure.gateway.call import Call
@@ -29,6 +29,7 @@ from perdure.kernel.messages import (
     decode_object,
     kind_of,
 )
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 
 USUAL_MAX = 8_192
@@ -52,7 +53,7 @@ IGNORED: dict[Dialect, frozenset[str]] = {
 """Hints without a meaning to another provider: accounting, caching, storage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Options:
     """How an answer is to be made, in no dialect's words."""
 
@@ -102,7 +103,7 @@ def client_answer(call: Call, answer: Response) -> JsonObject:
     said = replace(
         message, content=content, model=call.model, stop_reason=reason, usage=_usage(message.usage), extra=None
     )
-    params: JsonObject = {"id": f"msg_{call.id}"}
+    params: JsonObject = {"id": f"{_NAMES[call.dialect]}{call.id}"}
     if call.dialect == "anthropic":
         params |= {"type": "message", "stop_sequence": None}
     try:
@@ -124,6 +125,8 @@ def client_refusal(call: Call, denied: Denied) -> Reply:
     wanted = {name: headers[name] for name in ("retry-after", "retry-after-ms") if name in headers}
     return json_reply(error_body(call.dialect, refused, call.id), status=denied.status, headers=wanted)
 
+
+_NAMES: dict[Dialect, str] = {"anthropic": "msg_", "chat": "chatcmpl-", "responses": "resp_"}
 
 _REASONS: dict[Dialect, dict[str, str]] = {
     "anthropic": {

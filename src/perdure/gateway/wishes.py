@@ -7,7 +7,6 @@ defaults, and which combinations are refused. It must never do anything about th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.gateway.call import ITEMS, Call
 from perdure.gateway.own_tools import RECALL_TOOL
@@ -16,6 +15,7 @@ from perdure.kernel.context import EditingRule, editing_rules
 from perdure.kernel.errors import CallRefused
 from perdure.kernel.messages import Json, JsonObject, Tool, kind_of
 from perdure.kernel.models import ModelProfile, NativeFeature
+from perdure.kernel.value import value
 from perdure.tools.memory import FOR_ANTHROPIC, FOR_ANY_MODEL
 
 LEAST_TRIGGER = 50_000
@@ -37,7 +37,7 @@ _FEATURES: dict[str, NativeFeature] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Threshold:
     """Compaction once a request has so many tokens."""
 
@@ -48,7 +48,7 @@ class Threshold:
     """In the place of our own words to the summarizer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Wish:
     """What the gateway has to do for a call."""
 
@@ -220,8 +220,9 @@ def _ours(block: JsonObject) -> bool:
 
 
 def _tools(call: Call, auto: bool) -> tuple[Tool, ...]:
-    """Our own tools. One that the client declares by the same name is the client's."""
-    if call.action == "compact" or call.translated:
+    """Our own tools. One that the client declares by the same name is the client's; and of several answers to one
+    request, each would go another way."""
+    if call.action == "compact" or call.translated or call.body.get("n") not in (None, 1):
         return ()
     anthropic = call.route.dialect == "anthropic" and call.profile.offers("memory_tool")
     wanted = (

@@ -152,6 +152,9 @@ class ChatStream:
         if begins:
             self._parts.calls[number] = _begun(given, inner)
         call = self._parts.calls[number]
+        if not begins and call.function is not None and not call.function.get("name") and inner.get("name"):
+            # Some servers send the name behind the first piece of the arguments.
+            call.function["name"] = inner["name"]
         started = ToolUse(
             id=str(call.wire["id"]), name=str((call.function or {}).get("name", "")), input={}, raw_input=""
         )
