@@ -139,8 +139,8 @@ def _restore(self: object, state: list[object]) -> None:
         object.__setattr__(self, each.name, one)
 
 
-# A field's type is whatever was written there, so the standard library has no other word for it.
-def _fields(cls: type) -> tuple[Field[Any], ...]:
+def _fields(cls: type) -> tuple[Field[object], ...]:
+    # A checker knows a class with fields by its decorator, and here it may be any.
     return fields(cast("Any", cls))
 
 
