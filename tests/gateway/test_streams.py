@@ -182,16 +182,17 @@ def test_a_client_of_responses_hears_of_parallel_calls_one_after_the_other(front
     assert final.usage.input_tokens > 0
 
 
-@pytest.mark.parametrize(("client", "upstream"), [("responses", "anthropic"), ("responses", "chat"), ("chat", "anthropic"),
-                                                  ("chat", "chat"), ("responses", "responses")])  # fmt: skip
-def test_a_stream_that_is_cut_has_no_end(front: Callable[..., Any], tmp_path: Path, client: str, upstream: str) -> None:
-    double: Any = AnthropicDouble(lambda _: answer("word " * 50)) if upstream == "anthropic" else OpenAIDouble(
-        lambda _: answer("word " * 50)
-    )  # fmt: skip
+CUT = ["responses anthropic", "responses chat", "chat anthropic", "chat chat", "responses responses"]
+
+
+@pytest.mark.parametrize("ways", CUT)
+def test_a_stream_that_is_cut_has_no_end(front: Callable[..., Any], tmp_path: Path, ways: str) -> None:
+    client, upstream = ways.split()
+    kind: Any = AnthropicDouble if upstream == "anthropic" else OpenAIDouble
+    double = kind(lambda _: answer("word " * 50))
     double.faults.append(Cut(after=5))
-    made = front(double, dialect=upstream, memory=True, config={"memory": tmp_path})
-    if upstream != "anthropic":
-        made = front(double, dialect=upstream, upstream_model="gpt-4o", memory=True, config={"memory": tmp_path})
+    called = MODEL if upstream == "anthropic" else "gpt-4o"
+    made = front(double, dialect=upstream, upstream_model=called, memory=True, config={"memory": tmp_path})
 
     text = httpx.post(made.url + PATHS[client], json=body(client), headers=KEY).text
 
