@@ -188,8 +188,8 @@ CUT = ["responses anthropic", "responses chat", "chat anthropic", "chat chat", "
 @pytest.mark.parametrize("ways", CUT)
 def test_a_stream_that_is_cut_has_no_end(front: Callable[..., Any], tmp_path: Path, ways: str) -> None:
     client, upstream = ways.split()
-    kind: Any = AnthropicDouble if upstream == "anthropic" else OpenAIDouble
-    double = kind(lambda _: answer("word " * 50))
+    kind = AnthropicDouble if upstream == "anthropic" else OpenAIDouble
+    double = kind(replies([answer("word " * 50)]))
     double.faults.append(Cut(after=5))
     called = MODEL if upstream == "anthropic" else "gpt-4o"
     made = front(double, dialect=upstream, upstream_model=called, memory=True, config={"memory": tmp_path})
