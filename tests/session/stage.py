@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
+
+import httpx
 
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.agent.setup import RECALL
@@ -26,9 +28,10 @@ from perdure.testing.doubles.record import Received
 from perdure.testing.doubles.shape import Body, as_text
 
 Dialect: TypeAlias = Literal["anthropic", "responses", "chat"]
-T = TypeVar("T")
 
 NOW = 1_790_000_000.0
+NEAR = "http://double"
+"""The double's address within the process, where no socket is needed."""
 STEP = 7.0
 """Seconds from request to request."""
 
@@ -41,6 +44,18 @@ SUMMARY = (
     "<summary>\n## Goal\n- The register is read part by part.\n## Progress\n### In progress\n- The next part.\n"
     "## Next steps\n- Read the next part.\n</summary>"
 )
+
+
+NOTES = (
+    "## Current state\n- Reading part by part.\n## Task specification\n- Read the register.\n## Files and functions\n"
+    "## Workflow\n## Errors and corrections\n## Learnings\n## Worklog\n"
+)
+"""Begins what a model writes as session memory."""
+
+
+def is_aside(body: Body) -> bool:
+    """Whether a request is the harness' own, for a summary or for the session memory, and none of the conversation."""
+    return "[Harness request." in as_text(body.get("messages") or body.get("input"))
 
 
 def shown(given: JsonObject) -> str:
@@ -59,9 +74,14 @@ class Reader:
     calls: int = 0
     fails: bool = False
     """Whether it writes no summary."""
+    notes: int = 0
+    """How often it wrote session memory."""
 
     def __call__(self, body: Body) -> Turn:
-        if "[Harness request." in as_text(body.get("messages") or body.get("input")):
+        if is_aside(body):
+            if "You keep the working notes" in as_text(body.get("messages") or body.get("input")):
+                self.notes += 1
+                return Turn(parts=(Say(text=f"{NOTES}- Notes number {self.notes}.\n"),))
             return Turn(parts=(Say(text="" if self.fails else SUMMARY),))
         self.calls += 1
         if self.calls % (self.rounds + 1) == 0:
@@ -70,11 +90,15 @@ class Reader:
 
 
 class Stage:
-    """A project, a home, and a double behind real HTTP."""
+    """A project, a home, and a double."""
 
-    def __init__(self, top: Path, dialect: Dialect = "anthropic", window: int = 16_000) -> None:
+    def __init__(
+        self, top: Path, dialect: Dialect = "anthropic", window: int = 16_000, *, memory: bool = False
+    ) -> None:
         self.dialect: Dialect = dialect
         self.window = window
+        self.memory = memory
+        """Whether session memory is kept."""
         self.project, self.home = top / "project", top / "home"
         self.project.mkdir(exist_ok=True)
         self.reader = Reader()
@@ -103,13 +127,24 @@ class Stage:
         del self.double
         self.double = self._double()
 
+    @property
+    def talk(self) -> list[Received]:
+        """The requests of the conversation so far."""
+        return [one for one in self.received if not is_aside(one.body)]
+
     def serve(self) -> AbstractContextManager[str]:
-        """The double's address."""
+        """The double's address; it answers in this process."""
+        return nullcontext(NEAR)
+
+    def listen(self) -> AbstractContextManager[str]:
+        """The double's address, for other processes as well."""
         return serve(self.double)
 
-    def model(self, url: str) -> HttpModel:
+    def model(self, url: str = NEAR) -> HttpModel:
         """The model of the dialect, with the small window."""
-        edge = Edge(client=new_client(), clock=self.clock)
+        near = url == NEAR
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self.double)) if near else new_client()
+        edge = Edge(client=client, clock=self.clock)
         match self.dialect:
             case "anthropic":
                 profile = lookup("claude-sonnet-4-5")
@@ -133,7 +168,7 @@ class Stage:
             opening=opening,
             tools=tools or reading,
             settings=Settings(),
-            session_memory=False,
+            session_memory=self.memory,
             answer_tokens=2_000,
             clock=self.clock,
         )

@@ -131,7 +131,7 @@ def test_a_model_that_hangs_is_given_up_for_a_checkpoint_of_code_alone(
         await session.close()
         return [edit.reason.rung for edit in session.agent.engine.ledger if isinstance(edit, Checkpoint)]
 
-    with stage.serve() as url:
+    with stage.listen() as url:
         assert ["extractive"] == asyncio.run(play())
 
 
@@ -152,7 +152,7 @@ def test_a_compaction_that_is_cancelled_or_out_of_time_changes_nothing_and_says_
         await session.close()
         return edits
 
-    with stage.serve() as url:
+    with stage.listen() as url:
         assert [] == asyncio.run(play())
     assert "compaction_end" == heard[-1].name
 

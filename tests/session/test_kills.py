@@ -117,7 +117,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_kill_and_the_next_request_ha
     stage.reader.rounds = ROUNDS
     acknowledged: list[str] = []
     repeated, kills = 0, 0
-    with stage.serve() as url:
+    with stage.listen() as url:
         killer = Killer(tmp_path, url)
         try:
             while kills < min(KILLS, EACH):

@@ -18,7 +18,7 @@ from perdure.kernel.context import with_window
 from perdure.kernel.errors import PerdureError, UserError
 from perdure.kernel.messages import encode_json
 from perdure.kernel.models import ModelProfile, lookup
-from perdure.lab.policies import PEERS, POLICIES, policy_named
+from perdure.lab.policies import PEERS, POLICIES, followed, policy_named
 from perdure.lab.readers import read, walk
 from perdure.lab.recording import Recording
 from perdure.lab.replay import Setting, Subject, recorded, replay
@@ -28,6 +28,8 @@ from perdure.lab.report.table import table, validation_table
 from perdure.lab.validate import validate
 
 NAMES = [*POLICIES, "recorded"]
+FOLLOWED = "followed"
+"""Bound to a recording, as no other policy is."""
 DEFAULT_MODEL = "claude-sonnet-4-5"
 DEFAULT_WINDOW = 200_000
 """Tokens, where neither the option nor the model's profile tells."""
@@ -48,6 +50,7 @@ policies:
   balanced     Perdure's default; cautious acts later, thrifty earlier
   recorded     the bill that the session's own usage numbers show, where it has them
   all          every one of these
+  followed     a session of Perdure under the edits of its own log, at the sizes that the provider counted
   and what others do: sliding-window, mask-10, mask-3 and mask-10-batched (the newest results only), native-100k and
   native-100k-20k (a provider's own clearing), reset-80, summary-85, summary-92 (near the window), entry-only
 
@@ -81,8 +84,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
         "--policy",
         action="append",
         metavar="NAME",
-        choices=[*NAMES, *PEERS, "all"],
-        help=f"one of {', '.join([*NAMES, *PEERS])}, or all; may be repeated (default: balanced)",
+        choices=[*NAMES, FOLLOWED, *PEERS, "all"],
+        help=f"one of {', '.join([*NAMES, FOLLOWED, *PEERS])}, or all; may be repeated (default: balanced)",
     )
     parser.add_argument("--model", metavar="M", help="price as this model (default: the session's own)")
     parser.add_argument("--window", metavar="N", type=int, help="window in tokens (default: the model's)")
@@ -166,7 +169,8 @@ def _outcomes(
                 clock=time.perf_counter,
                 progress=lambda done, whole, what=what: progress.show(what, done, whole),
             )
-            replayed = replay(subject, name, policy_named(name), setting)
+            policy = followed(recording) if name == FOLLOWED else policy_named(name)
+            replayed = replay(subject, name, policy, setting)
         if replayed is not None:
             replayed.warnings += [warning] if warning else []
             yield Outcome(recording=recording, replayed=replayed)

@@ -5,13 +5,13 @@ It knows values. It must never know a file format: the readers do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from perdure.kernel.context import Edit
 from perdure.kernel.messages import Text, Tool, Transcript, Unknown, Usage
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Asked:
     """One model request that the session really made."""
 
@@ -24,13 +24,15 @@ class Asked:
     model: str | None = None
     baseline: int = 0
     """The recorded harness compacted here: it sent nothing before this message. 0 where it never did."""
+    ledger: int = 0
+    """How many of the recording's own edits were in force."""
     edits: int = 0
     """How often the recorded harness had rewritten in place what it had sent before (cleared results and the like)."""
     thread: str = ""
     """The conversation that it belongs to; empty for the main one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Trouble:
     """Something in a file that could not be read; reading went on behind it."""
 
@@ -39,7 +41,7 @@ class Trouble:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Recording:
     """One session."""
 
@@ -53,6 +55,8 @@ class Recording:
     """In order."""
     dialect: Dialect = "anthropic"
     """The wire that its messages went over, whose rules they keep."""
+    ledger: tuple[Edit, ...] = ()
+    """What Perdure itself edited, where it wrote the recording, in order."""
     model: str | None = None
     """The model that most of the requests went to."""
     system: tuple[Text | Unknown, ...] = ()

@@ -22,8 +22,10 @@ from perdure.kernel.messages import (
 )
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import UNCALIBRATED, Calibration, overhead_tokens, text_tokens, tokens_of
+from perdure.kernel.value import value
 from perdure.kernel.wire.validity import Fault, check_messages
 from perdure.lab.composition import Composition, Sizes
+from perdure.lab.counted import as_counted
 from perdure.lab.needed import Recallable, Tally, Visibility, Vocabulary
 from perdure.lab.policies import NARRATIVE_TOKENS, Policy, Sent
 from perdure.lab.recall import NOTHING, Missed, Sources
@@ -37,7 +39,7 @@ UNTIMED_STEP = 20.0
 """Seconds between two requests where the recording has no times: the median of those that have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Point:
     """One request under one policy."""
 
@@ -80,7 +82,7 @@ class Replayed:
     warnings: list[str] = field(default_factory=list[str])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Setting:
     """What a replay is made for."""
 
@@ -179,7 +181,7 @@ def calibrated(recording: Recording, profile: ModelProfile) -> Calibration:
         if asked.usage is None or asked.usage.prompt_tokens <= 0:
             previous = None
             continue
-        if previous is not None and previous.usage is not None and previous.baseline == asked.baseline:
+        if previous is not None and previous.usage is not None and _extends(previous, asked):
             appended = recording.transcript.weight(previous.at, asked.at)
             media = tokens_of(appended, profile) - tokens_of(replace(appended, media=()), profile)
             grown = asked.usage.prompt_tokens - previous.usage.prompt_tokens
@@ -187,6 +189,11 @@ def calibrated(recording: Recording, profile: ModelProfile) -> Calibration:
                 calibration = calibration.observe(text_tokens(appended, profile), grown - media)
         previous = asked
     return calibration
+
+
+def _extends(previous: Asked, asked: Asked) -> bool:
+    """Whether nothing that was sent before had left: by a compaction, or by edits of ours that are known one by one."""
+    return (previous.baseline, previous.ledger) == (asked.baseline, asked.ledger)
 
 
 def hidden_overhead(recording: Recording, profile: ModelProfile, calibration: Calibration, shown: int) -> int:
@@ -233,6 +240,8 @@ class _Provider:
             self.prompt, self.usage = 0, Usage()
             return _summed([bill_of(Usage(), self._subject.profile), *bills]), None
         chain = self._chain.over(sent.messages)
+        if sent.counted is not None:
+            chain = as_counted(chain, self._chain if self._last is not None else None, sent.counted)
         grown = len(chain) >= len(self._chain) and chain.common(self._chain) == len(self._chain)
         static = (True,) * len(self._subject.head.system)
         previous = rolling_mark(self._marks) if grown else None

@@ -55,9 +55,11 @@ def test_requests_and_what_was_done_to_the_view_are_read(tmp_path: Path) -> None
             say(log, number)
     (recording,) = read(path)
 
-    assert [(1, 2, 0), (3, 4, 0), (5, 6, 4)] == [
-        (asked.at, asked.usage.prompt_tokens if asked.usage else None, asked.baseline) for asked in recording.asked
+    assert [(1, 2, 0, 0), (3, 4, 0, 0), (5, 6, 4, 3)] == [
+        (asked.at, asked.usage.prompt_tokens if asked.usage else None, asked.baseline, asked.ledger)
+        for asked in recording.asked
     ]
+    assert ["e0", "e1", "e2"] == [edit.id for edit in recording.ledger]
     assert [f"m{number}" for number in range(1, 7)] == [message.id for message in recording.transcript]
     assert ("claude-sonnet-4-5", ()) == (recording.model, recording.troubles)
 

@@ -8,6 +8,7 @@ thousandths of a token of the model's prior, since sums of floats depend on thei
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 
 from perdure.kernel.context.edits import LIGHT_EDITS, Checkpoint, Edit, NativeCheckpoint, PrefixChange, Revert
 from perdure.kernel.context.ledger import InForce, Ledger
@@ -94,19 +95,24 @@ class Gauge:
         self._sent: tuple[int, Mass] | None = None
         self._messages = 0
         self._edits = 0
-        self._in_force: InForce = Ledger().in_force
+        self._ledger = Ledger()
+        self._in_force: InForce = self._ledger.in_force
 
     def follow(self, transcript: Transcript, ledger: Ledger) -> None:
         """Take in what is new, in the order in which it happened."""
         edits = ledger[self._edits :]
         for message in transcript[self._messages :]:
-            due = tuple(edit for edit in edits if edit.reason.at <= self._messages)
+            # A ledger's edits stand in the order in which they were planned.
+            due = tuple(takewhile(self._is_due, edits))
             if due:
                 self._edit(transcript, ledger, due)
                 edits = edits[len(due) :]
             self._message(transcript, message)
         if edits:
             self._edit(transcript, ledger, edits)
+
+    def _is_due(self, edit: Edit) -> bool:
+        return edit.reason.at <= self._messages
 
     def estimate(self, extra: Mass = EMPTY) -> Estimate:
         """The size of the view, of which `extra` is added or taken away; fixed overhead included."""
@@ -167,7 +173,8 @@ class Gauge:
 
     def _edit(self, transcript: Transcript, ledger: Ledger, edits: tuple[Edit, ...]) -> None:
         self._edits += len(edits)
-        known = ledger if self._edits == len(ledger) else Ledger(ledger[: self._edits])
+        known = ledger if self._edits == len(ledger) else self._ledger.append(*edits)
+        self._ledger = known
         before, self._in_force = self._in_force, known.in_force
         for edit in edits:
             if isinstance(edit, PrefixChange):

@@ -52,7 +52,9 @@ class Ledger(Sequence[Edit]):
         longer = Ledger((*self._edits, *edits))
         if all(isinstance(edit, Attempt | PrefixChange) for edit in edits):
             longer._in_force = self._in_force
-        elif self._in_force is not None and all(isinstance(edit, LIGHT_EDITS) for edit in edits):
+        elif self._in_force is not None and all(
+            isinstance(edit, (*LIGHT_EDITS, Attempt, PrefixChange)) for edit in edits
+        ):
             longer._in_force = self._in_force.lightened(edits)
         return longer
 

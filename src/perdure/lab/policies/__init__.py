@@ -9,6 +9,7 @@ from perdure.lab.policies.append_only import AppendOnly
 from perdure.lab.policies.classic import ClassicRun
 from perdure.lab.policies.engine import engine
 from perdure.lab.policies.entry import ENTRY_ONLY
+from perdure.lab.policies.followed import followed
 from perdure.lab.policies.marked import marked
 from perdure.lab.policies.masking import masking
 from perdure.lab.policies.narrative import NARRATIVE_TOKENS, stand_in
@@ -25,6 +26,7 @@ __all__ = [
     "Run",
     "Sent",
     "engine",
+    "followed",
     "policy_named",
     "stand_in",
 ]

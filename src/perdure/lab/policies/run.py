@@ -6,15 +6,15 @@ It knows the shape of a policy. It must never know one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from perdure.kernel.context import Lost, Original, Rung, Step, Summarize
 from perdure.kernel.messages import Message, Transcript
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sent:
     """What a policy sends as one request."""
 
@@ -33,6 +33,8 @@ class Sent:
     """The last message that no later edit can change, where the policy knows."""
     edited: bool = False
     """Whether anything before the newest messages changed."""
+    counted: int | None = None
+    """Tokens that the provider itself counted for this very request, where it was really sent."""
     infeasible: bool = False
     """Whether the policy said, by name, that nothing it may do makes the request fit."""
 

@@ -1,7 +1,7 @@
 """Sessions of Perdure itself: the session log, a tree of entries.
 
-It knows entries. It must never know a file. What a session's edits took out of its views is counted, not read: the
-transcript is whole, and a policy plans its own edits.
+It knows entries. It must never know a file. The transcript is whole, and a policy plans its own edits; what the
+session's own edits were goes with it, so that a replay can follow them.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def _play(value: JsonObject, number: int | None, tape: Tape) -> None:
             else:
                 tape.tell((message,), line=number)
         case Edited(edits=edits):
+            tape.ledger += edits
             for edit in edits:
                 _edit(edit, tape)
         case _:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from perdure.kernel.context import Edit
 from perdure.kernel.errors import InvalidJson, InvalidMessage
 from perdure.kernel.messages import (
     Block,
@@ -26,6 +27,7 @@ from perdure.kernel.messages import (
     Usage,
     weigh,
 )
+from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
 from perdure.kernel.wire.validity import repair
 from perdure.lab.readers.format import Troubles
@@ -42,7 +44,7 @@ _THOUGHTS = (Thinking, RedactedThinking)
 _MODELS_ALONE = (Thinking, RedactedThinking, ToolUse, ServerToolUse, Compaction)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Request:
     place: int
     time: float | None
@@ -50,6 +52,7 @@ class _Request:
     model: str | None
     baseline: int
     edits: int
+    ledger: int
     answer: str | None = None
     """The id of what the model said, where that was told."""
 
@@ -68,6 +71,8 @@ class Tape:
         self.tools: tuple[Tool, ...] = ()
         self.edits = 0
         """How often the recorded harness had rewritten in place what it had sent before."""
+        self.ledger: list[Edit] = []
+        """Edits of ours, in order."""
         self._messages: list[Message] = []
         self._names: dict[str, int] = {}
         self._copies: Counter[str] = Counter()
@@ -143,6 +148,7 @@ class Tape:
                 model=model,
                 baseline=self._baseline,
                 edits=self.edits,
+                ledger=len(self.ledger),
             )
         )
 
@@ -193,12 +199,14 @@ class Tape:
                     model=request.model,
                     baseline=places[request.baseline],
                     edits=request.edits,
+                    ledger=request.ledger,
                     thread=self.thread,
                 )
                 for request in self._requests
                 # An answer that broke off before its first word, and was not billed, was no request.
                 if request.usage is not None or request.answer is None or request.answer in names
             ),
+            ledger=tuple(self.ledger),
             model=max(models, key=lambda name: models[name]) if models else None,
             system=self.system,
             tools=self.tools,
