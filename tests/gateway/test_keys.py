@@ -1,5 +1,6 @@
 """Who may call: keys made by the command, checked by the gateway, and never kept."""
 
+import asyncio
 import json
 import stat
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from perdure.cli.main import main
 from perdure.gateway import Config, Gateway, Parts, Route
 from perdure.gateway.audit import AuditFile
+from perdure.gateway.doorman import Doorman
 from perdure.gateway.grants import Grant, Limits, grant_from_json, grant_to_json
 from perdure.gateway.keys import FRESH, STALE, BookKeys, KeyRecord, issued
 from perdure.gateway.sqlite_keys import SqliteKeys
@@ -56,7 +58,19 @@ ADDRESSES = [
     ("POST", "/v1/responses/compact"), ("POST", "/v1/chat/completions"), ("GET", "/v1/models"), ("POST", "/mcp"),
     ("GET", "/metrics"), ("GET", "/"), ("GET", "/nothing"),
 ]  # fmt: skip
-SHOWN = ["", "x", "pdk_", "pdk__", "pdk_{id}_", "pdk_{id}_{wrong}", "pdk_0000000000000000_{secret}", "{id}", "{secret}"]
+SHOWN = [
+    "",
+    "x",
+    "pdk_{id}_{secret}x",
+    "PDK_{id}_{secret}",
+    "pdk_",
+    "pdk__",
+    "pdk_{id}_",
+    "pdk_{id}_{wrong}",
+    "pdk_0000000000000000_{secret}",
+    "{id}",
+    "{secret}",
+]
 
 
 def test_without_a_valid_key_nothing_is_reached(
@@ -101,6 +115,38 @@ def test_what_is_kept_of_a_key_is_not_the_key(added: Callable[..., str], file: P
     assert 0o700 == stat.S_IMODE(file.parent.stat().st_mode)
 
 
+def test_no_key_of_the_gateway_goes_upstream_beside_the_one_that_is_used(
+    front: Callable[..., Any], added: Callable[..., str], command: Callable[..., list[str]], file: Path
+) -> None:
+    double = AnthropicDouble()
+    mine, others, ended = added(), command("add", "--tenant", "globex", "--user", "eve")[0], added()
+    command("revoke", ended.split("_")[1])
+    made = front(double, config={"keys": file})
+    for other in (others, ended):
+        headers = {"perdure-key": mine, "x-api-key": other, "authorization": f"Bearer {other}"}
+        httpx.post(f"{made.url}/v1/messages", json=BODY, headers=headers)
+
+    assert [] == [one for one in double.received if "pdk_" in repr(one.headers)]
+    assert 2 == len(double.received)
+
+
+def test_what_has_not_the_form_of_a_key_costs_no_look_up(front: Callable[..., Any], added: Callable[..., str]) -> None:
+    asked: list[str] = []
+
+    class Counting(Failing):
+        def find(self, key_id: str) -> KeyRecord | None:
+            asked.append(key_id)
+            return super().find(key_id)
+
+    key, record = issued(ADA, Grant(), "", 1.0)
+    keys = BookKeys(book=Counting(record), clock=Clock())
+    made = front(AnthropicDouble(), key="up", parts=Parts(keys=keys, clock=Clock(), pause=at_once([])))
+    for shown in ("x", "pdk_a_b", key[:-1], key + "x", "pdk_" + "0" * 200, key):
+        ask(made.url, shown)
+
+    assert [record.id] == asked
+
+
 def at_once(waited: list[float]) -> Callable[[float], Any]:
     async def pause(seconds: float) -> None:
         waited.append(seconds)
@@ -121,6 +167,22 @@ def test_who_guesses_waits_longer_each_time_and_keeps_nobody_else_waiting(
     assert 200 == ask(made.url, key).status_code
     assert [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0] == waited
     assert before == len(waited)
+
+
+@pytest.mark.parametrize(
+    ("form", "waits"), [("192.0.2.%d", 0), ("2001:db8::%x", 3), ("2001:db8:0:%x::1", 0), ("proxy", 3)]
+)
+def test_a_guesser_has_one_count_for_all_of_its_network(form: str, waits: int) -> None:
+    waited: list[float] = []
+    doorman = Doorman(clock=Clock(), pause=at_once(waited))
+
+    async def guess() -> None:
+        for number in range(6):
+            await doorman.refuse(form % number if "%" in form else form)
+
+    asyncio.run(guess())
+
+    assert waits == len(waited)
 
 
 class Clock:
@@ -161,7 +223,10 @@ def test_the_commands_rotate_and_revoke(
     answers = [ask(made.url, key).status_code for key in (first, second, third, gone)]
     listed = json.loads(" ".join(command("list", "--json")))["keys"]
 
+    refused = main(["keys", "rotate", "--keys", str(file), second.split("_")[1]])
+
     assert [200, 401, 200, 401] == answers
+    assert 2 == refused
     assert [listed[0]["id"]] * 3 == [one["account"] for one in listed[:3]]
     assert [1000] * 3 == [one["limits"]["tokens_per_day"] for one in listed[:3]]
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perdure.gateway.grants import Grant, Limits, grant_to_json
-from perdure.gateway.keys import KeyBook, KeyRecord, issued, rotated
+from perdure.gateway.keys import KeyBook, KeyRecord, follower, issued, rotated
 from perdure.gateway.postgres_keys import PostgresKeys
 from perdure.gateway.postgres_pool import Pool
 from perdure.gateway.postgres_schema import migrate
@@ -148,6 +148,8 @@ def run_rotate(options: argparse.Namespace) -> int:
         old = _found(book, options.id)
         if not old.alive(now):
             raise UserError(f"the key {old.id!r} has ended: make a new one with `perdure keys add`")
+        if newer := follower(book.records(), old):
+            raise UserError(f"the key {old.id!r} was rotated already: rotate {newer.id!r}, which came after it")
         key, record = rotated(book, old, now, options.grace)
     _show(key, record.id)
     print(f"the old one, {old.id}, ends in {options.grace:g} seconds")

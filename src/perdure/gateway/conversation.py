@@ -69,6 +69,8 @@ class Conversation:
     told: list[Json]
     """Tools and system, normal: compared before they are hashed again."""
     overhead: int
+    adrift: bool = False
+    """Whether nobody could say if it was kept before: then nothing of it is, since what was decided would be lost."""
 
     def extends(self, items: Sequence[JsonObject]) -> bool:
         """Whether a request goes on from here."""
@@ -230,6 +232,8 @@ async def committed(
     Raises:
         LostRace: that version is there already.
     """
+    if conversation.adrift:
+        return False
     record = replace(record, version=record.version + 1)
     try:
         kept = await store.commit(conversation.owner, record, head)

@@ -93,6 +93,8 @@ class Conversations:
             found.take(wanted.items, more, wanted.now)
             return found
         found = await self._found(wanted, extend(wanted.seed, wanted.items))
+        if found.adrift:
+            return found
         shelf.held.append(found)
         del shelf.held[:-FORKS]
         return found
@@ -107,7 +109,8 @@ class Conversations:
 
     async def _found(self, wanted: Wanted, hashes: Sequence[bytes]) -> Conversation:
         prefix = prefix_hash(wanted.told)
-        record, at = await self._kept(wanted, hashes, prefix)
+        kept = await self._kept(wanted, hashes, prefix)
+        record, at = kept or (_begun(), 0)
         conversation = Conversation(
             owner=wanted.owner,
             codec=wanted.codec,
@@ -119,6 +122,7 @@ class Conversations:
             transcript=Transcript(),
             told=wanted.told,
             overhead=wanted.overhead,
+            adrift=kept is None,
         )
         if at:
             conversation.take(wanted.items[:at], hashes[:at], wanted.now)
@@ -126,20 +130,25 @@ class Conversations:
         conversation.take(wanted.items, hashes[at:], wanted.now)
         return conversation
 
-    async def _kept(self, wanted: Wanted, hashes: Sequence[bytes], prefix: str) -> tuple[Record, int]:
-        """What is kept of the longest history that this request begins with, and how many items that is."""
-        fresh = secrets.token_hex(12)
+    async def _kept(self, wanted: Wanted, hashes: Sequence[bytes], prefix: str) -> tuple[Record, int] | None:
+        """What is kept of the longest history that this request begins with, and how many items that is; None where
+        the store does not say."""
         try:
             head = await self.store.find(wanted.owner, [item.hex() for item in reversed(hashes)], prefix)
             record = await self.store.load(wanted.owner, head.conversation) if head else None
         except StoreUnreachable:
             self.metrics.add("state_failures")
-            return Record(id=fresh, family=fresh), 0
+            return None
         if head is None or record is None:
-            return Record(id=fresh, family=fresh), 0
+            return _begun(), 0
         if head.items == record.items and head.prefix == prefix:
             return record, head.items
-        return _forked(record, head, fresh, same=head.prefix == prefix), head.items
+        return _forked(record, head, secrets.token_hex(12), same=head.prefix == prefix), head.items
+
+
+def _begun() -> Record:
+    name = secrets.token_hex(12)
+    return Record(id=name, family=name)
 
 
 def _forked(record: Record, head: Head, name: str, *, same: bool) -> Record:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from ipaddress import ip_address, ip_network
 
 import anyio
 
@@ -54,7 +55,7 @@ class Doorman:
         return CallRefused("a valid key is needed", status=401)
 
     def _cost(self, address: str) -> float:
-        now = self.clock()
+        now, address = self.clock(), neighbourhood(address)
         count, last = self.strikes.get(address, (0, now))
         count = 1 if now - last > FORGIVEN else count + 1
         self.strikes[address] = (count, now)
@@ -62,3 +63,12 @@ class Doorman:
         while len(self.strikes) > MOST_KNOWN:
             self.strikes.popitem(last=False)
         return 0.0 if count <= FREE else min(LONGEST, FIRST * 2.0 ** min(count - FREE - 1, 10))
+
+
+def neighbourhood(address: str) -> str:
+    """What one guesser has for the asking: an address, and of version 6 a network of them (RFC 6177)."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    return str(ip_network((found, 64), strict=False)) if found.version == 6 else address

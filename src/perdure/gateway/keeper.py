@@ -48,6 +48,9 @@ some retry on those for ever (measured, 2026-11)."""
 MOST_MARKS = 4
 """Cache marks of a request (Anthropic, prompt caching guide, 2026-10)."""
 
+ADRIFT = 5
+"""Seconds after which it is worth trying again where the store does not answer."""
+
 LEAST_BUDGET = 1_024
 """Tokens of thinking: the least that Anthropic takes (extended thinking, 2026-08)."""
 
@@ -150,10 +153,18 @@ class Engaged:
             if self.task.auto:
                 self.projection = await drive_async(engine.project(self.transcript, now), ports)
         except Infeasible as error:
+            if self.conversation.adrift:
+                raise _later() from error
             raise CallRefused(str(error), status=400, code=CANNOT_FIT) from error
 
     async def recover(self, error: str) -> bool:
-        """Make the request smaller, after the upstream called it too long. False where nothing is left to leave out."""
+        """Make the request smaller, after the upstream called it too long. False where nothing is left to leave out.
+
+        Raises:
+            CallRefused: the store does not answer, and with it the request may be small enough.
+        """
+        if self.conversation.adrift:
+            raise _later()
 
         async def recover() -> bool:
             entry = self.conversation.engine.recover_overflow(self.transcript, error, self.keeper.clock())
@@ -331,6 +342,15 @@ class Keeper:
         conversation.overhead = wanted.overhead
         entry = conversation.engine.prefix_changed(conversation.transcript, wanted.profile, wanted.overhead, wanted.now)
         await drive_async(entry, engaged.ports())
+
+
+def _later() -> CallRefused:
+    """Where it cannot be told what was decided before, a request that is too long may be none."""
+    return CallRefused(
+        "the store of conversations does not answer, and without it this one is too long; try again",
+        status=503,
+        retry_after=ADRIFT,
+    )
 
 
 def settings_of(call: Call, task: Task) -> Settings:

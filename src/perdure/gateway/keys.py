@@ -7,13 +7,15 @@ bits, so that a fast hash is as good as a slow one: nobody can try them all.
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Protocol
 
+import anyio
 import anyio.to_thread
 
 from perdure.gateway.callers import OWN_HEADER, Caller, keys_in
@@ -33,6 +35,12 @@ STALE = 300.0
 
 MOST_KNOWN = 4_096
 """Keys that are known so."""
+
+_FORM = re.compile(rf"{BEGINS}_([0-9a-f]{{16}})_([A-Za-z0-9_-]{{43}})", re.ASCII)
+
+LOOK_UPS = 4
+"""Keys that are looked up at one time. Those that were valid before have as many of their own, so that nobody who
+guesses makes them wait."""
 
 _NOBODY = bytes(32)
 """Compared with where there is no such key, so that both take the same time."""
@@ -112,16 +120,22 @@ def rotated(book: KeyBook, old: KeyRecord, now: float, grace: float) -> tuple[st
     return key, record
 
 
+def follower(records: Sequence[KeyRecord], old: KeyRecord) -> KeyRecord | None:
+    """The key that came in the place of another last, where there is one: the other ends soon."""
+    mine = [record for record in records if record.account == old.account]
+    newest = max(mine, key=lambda record: record.created, default=old)
+    return newest if newest.created > old.created else None
+
+
 def digest(secret: str, salt: bytes) -> bytes:
     """What is kept of a secret."""
     return blake2b(secret.encode("utf-8", "surrogateescape"), digest_size=32, salt=salt, person=b"perdure.key").digest()
 
 
 def parted(shown: str) -> tuple[str, str] | None:
-    """The id and the secret of a key; None for what is none."""
-    begins, _, rest = shown.partition("_")
-    key_id, _, secret = rest.partition("_")
-    return (key_id, secret) if begins == BEGINS and key_id and secret and len(shown) < 200 else None
+    """The id and the secret of a key; None for what cannot be one, which costs no look-up."""
+    found = _FORM.fullmatch(shown)
+    return (found[1], found[2]) if found else None
 
 
 @dataclass(slots=True)
@@ -134,6 +148,8 @@ class BookKeys:
         default_factory=OrderedDict[bytes, tuple[KeyRecord, float]]
     )
     """Records by a hash of the whole key, with the time at which the book said so."""
+    first: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(LOOK_UPS))
+    again: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(LOOK_UPS))
 
     async def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """See `KeyStore`.
@@ -145,7 +161,8 @@ class BookKeys:
         for key in dict.fromkeys(shown.values()):
             record = await self._record(key)
             if record is not None and record.alive(self.clock()):
-                spent = frozenset(name for name, value in shown.items() if value == key)
+                # One that was revoked, or is somebody else's, is no upstream's either.
+                spent = frozenset(name for name, value in shown.items() if value == key or parted(value))
                 return Caller(
                     principal=record.principal,
                     spent=spent | {OWN_HEADER},
@@ -165,7 +182,8 @@ class BookKeys:
             return known[0]
         key_id, secret = parts
         try:
-            record = await anyio.to_thread.run_sync(self.book.find, key_id)
+            limiter = self.again if known else self.first
+            record = await anyio.to_thread.run_sync(self.book.find, key_id, limiter=limiter)
         except StoreUnreachable:
             if known is not None and now - known[1] < STALE:
                 return known[0]

@@ -34,6 +34,11 @@ STATEMENT = "10000"
 CONNECTIONS = 8
 """Of one replica."""
 
+GONE = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3", "tcp_user_timeout": "15000"}
+"""When a server that says nothing at all is given up, where the address does not say."""
+
+_TIMED = "select set_config('statement_timeout', %s, true)"
+
 _CLAIM = (
     "select set_config('statement_timeout', %s, true), set_config('perdure.tenant', %s, true), "
     "set_config('perdure.owner', %s, true), set_config('perdure.proof', %s, true)"
@@ -63,7 +68,8 @@ class Pool:
         except psycopg.Error:
             # Without the cause, which quotes the address with its password.
             raise InvalidSetting("the store's address is none that PostgreSQL understands") from None
-        self.conninfo = make_conninfo(self.conninfo, connect_timeout=given.get("connect_timeout") or CONNECT)
+        waits = {"connect_timeout": str(CONNECT), **GONE}
+        self.conninfo = make_conninfo(self.conninfo, **{name: given.get(name) or wait for name, wait in waits.items()})
         self.room = anyio.CapacityLimiter(self.most)
 
     async def run(self, principal: Principal | None, work: Callable[[Connection], T]) -> T:
@@ -83,6 +89,9 @@ class Pool:
         try:
             try:
                 return self._once(principal, work)
+            except psycopg.errors.QueryCanceled:
+                # It took too long: it would again.
+                raise
             except (psycopg.OperationalError, psycopg.InterfaceError):
                 self.close()
                 return self._once(principal, work)
@@ -105,7 +114,9 @@ class Pool:
         connection = connection or psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=None)
         try:
             with connection.transaction():
-                if principal is not None:
+                if principal is None:
+                    connection.execute(_TIMED, (STATEMENT,))
+                else:
                     claim = (STATEMENT, principal.tenant, principal.user, proof(self.key, principal))
                     connection.execute(_CLAIM, claim)
                 done = work(connection)
