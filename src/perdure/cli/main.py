@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, Command] = {
     "memory": Command("perdure.cli.memory", "look after what is remembered across sessions"),
     "recall": Command("perdure.cli.recall", "bring back what left a session's context"),
     "gc": Command("perdure.cli.gc", "free what no session needs any more"),
+    "acp": Command("perdure.cli.acp", "the agent inside an editor (Agent Client Protocol)", "acp"),
     "serve": Command("perdure.cli.serve", "context management for any client, in front of any model", "gateway"),
     "keys": Command("perdure.cli.keys", "who may call the gateway, and for what", "gateway"),
     "replay": Command("perdure.cli.replay", "recorded sessions under a policy: what they cost, what would leave"),

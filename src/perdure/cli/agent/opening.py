@@ -132,6 +132,8 @@ class Opens:
     model: str | None = None
     printed: Callable[[str], None] | None = None
     """Hears what a command prints while it runs."""
+    around: Callable[[Offered], Offered] | None = None
+    """Puts something around each tool, behind its permissions: the buffers of an editor."""
 
 
 async def chosen_for(place: Place, wanted: str | None) -> Chosen:
@@ -170,7 +172,10 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
     effort = settled.text("effort")
     async with AsyncExitStack() as stack:
         edge = Edge()
-        stack.push_async_callback(edge.client.aclose)
+        stack.push_async_callback(edge.close)
+        if opens.person is None:
+            # Nobody has to type first, so the request leaves as soon as both are there: the session and a connection.
+            stack.push_async_callback(_done, asyncio.get_running_loop().run_in_executor(None, lambda: edge.client))
         model = chosen.connect(edge, effort)
         summarizer = settled.text("summarizer")
         writer = (await chosen_for(place, summarizer)).connect(edge) if summarizer else None
@@ -179,7 +184,7 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
         )
         servers = await _served(stack, place, place.places.kept / "mcp")
         more = (*_web(stack, settled), *servers.tools)
-        room = _Room(place=place, gate=gate, person=opens.person, printed=opens.printed, more=more)
+        room = _Room(place=place, gate=gate, person=opens.person, printed=opens.printed, more=more, around=opens.around)
         spec = Spec(
             model=model,
             opening=opening,
@@ -220,6 +225,7 @@ class _Room:
     person: Person | None
     printed: Callable[[str], None] | None
     more: Sequence[Offered]
+    around: Callable[[Offered], Offered] | None
     todos: Todos | None = None
     """The leader's, once it has its tools."""
     jobs: list[Jobs] = field(default_factory=list[Jobs])
@@ -259,7 +265,8 @@ class _Room:
             confine=self.gate.confine,
             printed=self.printed,
         )
-        return [gated(offered, self.gate) for offered in standard(kit, self.more)]
+        tools = standard(kit, self.more)
+        return [gated(self.around(tool) if self.around is not None else tool, self.gate) for tool in tools]
 
     async def close(self) -> None:
         """End the commands that still run."""
@@ -319,6 +326,10 @@ def _web(stack: AsyncExitStack, settled: Settled) -> tuple[Offered, ...]:
     web = the_web()
     stack.push_async_callback(web.client.aclose)
     return (web_fetch(web),)
+
+
+async def _done(future: asyncio.Future[httpx.AsyncClient]) -> None:
+    await asyncio.wait((future,))
 
 
 async def _close_models(desk: Desk) -> None:
