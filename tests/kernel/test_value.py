@@ -45,8 +45,8 @@ class Plain:
     kept: dict[str, str] = field(default_factory=dict[str, str], init=False, compare=False)
 
 
-# The fields tell the hash of it.
 @value
+# The fields tell the hash of it.
 class Own:  # noqa: PLW1641
     """One that has its own mind about what is equal."""
 
@@ -95,7 +95,8 @@ def test_values_are_shown_compared_and_replaced_as_dataclasses_are(
 def test_a_value_has_slots_and_refuses_every_change() -> None:
     point = Point(x=1)
     with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
-        setattr(point, "x", 2)  # noqa: B010  the checker knows that this is refused
+        # Said in this way, since a checker knows that it is refused.
+        setattr(point, "x", 2)  # noqa: B010
     with pytest.raises(FrozenInstanceError, match="cannot delete field 'x'"):
         delattr(point, "x")
 
@@ -142,6 +143,7 @@ def test_an_heir_has_the_fields_of_both_and_equals_only_its_kind() -> None:
 def test_a_value_survives_copies_and_pickles() -> None:
     point = Deep(x=1, notes=["a"])
 
+    # Our own bytes.
     assert (point, point, point) == (copy(point), deepcopy(point), pickle.loads(pickle.dumps(point)))  # noqa: S301
 
 

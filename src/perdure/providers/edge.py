@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from threading import Lock
 
 import httpx
 
@@ -32,13 +32,35 @@ def wall_clock() -> float:
     return time.time()  # noqa: TID251
 
 
-@dataclass(frozen=True, slots=True)
 class Edge:
     """Everything outside."""
 
-    client: httpx.AsyncClient = field(default_factory=new_client)
-    """To be closed by whoever made the edge: `await edge.client.aclose()`."""
-    clock: Callable[[], float | None] = wall_clock
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    dice: random.Random = field(default_factory=random.SystemRandom)
-    """Spreads retries."""
+    def __init__(
+        self,
+        client: httpx.AsyncClient | None = None,
+        clock: Callable[[], float | None] = wall_clock,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        dice: random.Random | None = None,
+    ) -> None:
+        """The world, or a part of it.
+
+        Args:
+            client: Connections; None for `new_client()`.
+            clock: Unix seconds.
+            sleep: Waits before a retry.
+            dice: Spreads retries.
+        """
+        self._client, self._made = client, Lock()
+        self.clock, self.sleep, self.dice = clock, sleep, dice or random.SystemRandom()
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        """The connections. Made when they are first needed, in whichever thread: that loads the certificates."""
+        with self._made:
+            self._client = self._client or new_client()
+            return self._client
+
+    async def close(self) -> None:
+        """Close the connections, where there are any."""
+        if self._client is not None:
+            await self._client.aclose()

@@ -78,7 +78,7 @@ class HttpModel:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._edge.client.aclose()
+        await self._edge.close()
 
     async def stream(self, ask: Ask) -> AsyncGenerator[ModelEvent, None]:
         """Ask; the same bytes again after a failure that may pass. See `perdure.kernel.agent.Model`."""
