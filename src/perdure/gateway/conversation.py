@@ -69,6 +69,8 @@ class Conversation:
     told: list[Json]
     """Tools and system, normal: compared before they are hashed again."""
     overhead: int
+    ahead: str = ""
+    """The call whose hidden rounds the engine has seen, while they are not kept: under way, or left by the client."""
     adrift: bool = False
     """Whether nobody could say if it was kept before: then nothing of it is, since what was decided would be lost."""
 

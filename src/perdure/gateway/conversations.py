@@ -84,7 +84,7 @@ class Conversations:
             UserError: it adds what no message is.
             CallRefused: what is kept cannot be read.
         """
-        while candidates := [one for one in shelf.held if one.extends(wanted.items)]:
+        while candidates := [one for one in shelf.held if not one.ahead and one.extends(wanted.items)]:
             found = max(candidates, key=lambda one: len(one.items))
             if await self._is_old(found):
                 shelf.held.remove(found)
@@ -141,7 +141,7 @@ class Conversations:
             return None
         if head is None or record is None:
             return _begun(), 0
-        if head.items == record.items and head.prefix == prefix:
+        if head.items == record.items and head.prefix == prefix and not _left_behind(record, head):
             return record, head.items
         return _forked(record, head, secrets.token_hex(12), same=head.prefix == prefix), head.items
 
@@ -159,6 +159,12 @@ def _forked(record: Record, head: Head, name: str, *, same: bool) -> Record:
     return replace(
         record, id=name, version=0, items=head.items, edits=tuple(edits), turns=tuple(turns), splices=tuple(splices)
     )
+
+
+def _left_behind(record: Record, head: Head) -> bool:
+    """Whether it was edited in a hidden round whose end nobody waited for, so that no splice tells of it."""
+    spliced = any(splice["at"] == head.items for splice in record.splices)
+    return not spliced and any(_planned_at(edit) > head.messages for edit in record.edits)
 
 
 def _planned_at(edit: JsonObject) -> int:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 import httpx
 
 from perdure.gateway.call import Call
-from perdure.gateway.conversation import hiding
 from perdure.gateway.hidden import Splice
 from perdure.gateway.keeper import CANNOT_FIT, Engaged
 from perdure.gateway.own_tools import OwnTools
@@ -179,8 +178,7 @@ class Exchange:
             actual=tuple(codec.encode_messages(actual)),
             results=results_inside,
         )
-        async with engaged.shelf.lock:
-            await engaged.amend(lambda record: hiding(record, splice))
+        await engaged.hid(splice)
 
 
 def _one_text(content: tuple[Block, ...]) -> tuple[Block, ...]:

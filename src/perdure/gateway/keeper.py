@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from perdure.gateway.call import ITEMS, Call
-from perdure.gateway.conversation import Conversation, LostRace, Ports, committed, counting, summing
+from perdure.gateway.conversation import Conversation, LostRace, Ports, committed, counting, hiding, summing
 from perdure.gateway.conversations import Conversations, Shelf, Wanted
+from perdure.gateway.hidden import Splice
 from perdure.gateway.identity import normal, prefix_hash, prefix_of, seed_of
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.state import Record, StoreUnreachable
@@ -77,6 +78,8 @@ class Engaged:
     shelf: Shelf
     wanted: Wanted
     conversation: Conversation
+    said: Transcript
+    """What the client sent. The conversation may go on meanwhile, by another request."""
     fixed: Request
     """Everything but the messages."""
     marks: tuple[Mark, ...]
@@ -91,7 +94,7 @@ class Engaged:
     @property
     def transcript(self) -> Transcript:
         """Everything up to now, with the rounds that the client does not see."""
-        return self.conversation.transcript.append(*self.extra) if self.extra else self.conversation.transcript
+        return self.said.append(*self.extra) if self.extra else self.said
 
     @property
     def request(self) -> Request:
@@ -132,12 +135,25 @@ class Engaged:
             LostRace: others are faster each time.
         """
         for _ in range(RACES):
+            if self._moved:
+                await self._reopen()
+            self.conversation.ahead = self.call.id if self.extra else ""
             try:
                 return await plan()
             except LostRace:
                 self.let_go()
-                self.conversation = await self.keeper.conversations.open(self.shelf, self.wanted)
+                await self._reopen()
         return await plan()
+
+    @property
+    def _moved(self) -> bool:
+        """Whether another request went on with the conversation meanwhile."""
+        conversation = self.conversation
+        return len(conversation.items) != self.items or conversation.ahead not in ("", self.call.id)
+
+    async def _reopen(self) -> None:
+        self.conversation = await self.keeper.conversations.open(self.shelf, self.wanted)
+        self.said = self.conversation.transcript
 
     def let_go(self) -> None:
         """Hold no longer what is old."""
@@ -183,15 +199,22 @@ class Engaged:
             return
         self.keeper.metrics.add("input_tokens", usage.prompt_tokens)
         self.keeper.metrics.add("cache_read_tokens", usage.cache_read_tokens)
-        now, messages = self.keeper.clock(), len(self.conversation.transcript)
+        now, messages = self.keeper.clock(), len(self.said)
         sums = self._sums(usage)
 
         def counted(record: Record) -> Record:
             record = summing(record, sums)
-            return record if self.extra else counting(record, messages, usage, now)
+            return record if self.extra or self._moved else counting(record, messages, usage, now)
 
         async with self.shelf.lock:
             await self.amend(counted)
+
+    async def hid(self, splice: Splice) -> None:
+        """Keep the rounds that the client has not seen."""
+        async with self.shelf.lock:
+            await self.amend(lambda record: hiding(record, splice))
+            if self.conversation.ahead == self.call.id:
+                self.conversation.ahead = ""
 
     async def amend(self, change: Callable[[Record], Record]) -> None:
         """Change what is kept of the conversation; where another replica was faster, what that one kept. Needs the
@@ -264,7 +287,7 @@ class Engaged:
         """The client's marks with the ids of the messages that they stand on: one message for each item, where there
         are marks, but for what a splice put in."""
         transcript = self.transcript
-        shift = len(self.conversation.transcript) - self.items
+        shift = len(self.said) - self.items
         places = ((mark.index + (shift if mark.index else 0), mark) for mark in self.marks)
         return tuple((transcript[place].id, mark) for place, mark in places if 0 <= place < len(transcript))
 
@@ -300,13 +323,15 @@ class Keeper:
         )
         shelf = self.conversations.shelf(wanted)
         async with shelf.lock:
+            conversation = await self.conversations.open(shelf, wanted)
             engaged = Engaged(
                 call=call,
                 task=task,
                 keeper=self,
                 shelf=shelf,
                 wanted=wanted,
-                conversation=await self.conversations.open(shelf, wanted),
+                conversation=conversation,
+                said=conversation.transcript,
                 fixed=fixed,
                 marks=marks,
                 items=len(plain),
