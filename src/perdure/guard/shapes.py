@@ -35,9 +35,9 @@ class Shape:
     """How many characters of a match may stand before the needle."""
 
 
-def _token(kind: str, needles: str, pattern: str, back: int = 0) -> Shape:
+def _token(kind: str, needles: str, form: str, back: int = 0) -> Shape:
     """A token that stands free: no letter, digit or underscore touches it."""
-    free = re.compile(f"{_START}(?:{pattern}){_END}")
+    free = pattern(f"{_START}(?:{form}){_END}")
     return Shape(kind=kind, needles=tuple(needles.split()), pattern=free, back=back)
 
 
