@@ -49,6 +49,9 @@ class Editor:
         self.buffers: dict[str, str] = {}
         self.saved: dict[str, str] = {}
         self._changed = asyncio.Condition()
+        self.answers = asyncio.Event()
+        """Cleared: the user thinks about a question."""
+        self.answers.set()
 
     def texts(self, session: str, kind: str = "agent_message_chunk") -> str:
         """All text of a kind."""
@@ -75,7 +78,10 @@ class Editor:
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_more: Any
     ) -> RequestPermissionResponse:
-        self.asked.append((session_id, tool_call, options))
+        async with self._changed:
+            self.asked.append((session_id, tool_call, options))
+            self._changed.notify_all()
+        await self.answers.wait()
         chosen = self.choose(options)
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))

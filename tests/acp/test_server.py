@@ -354,3 +354,115 @@ def test_what_cannot_be_meant_is_an_error_and_nothing_more(work: Path) -> None:
     stop, _ = played(work, replies([ANSWER]), play)
 
     assert stop == "end_turn"
+
+
+def test_a_prompt_is_cancelled_while_the_user_thinks_about_a_question(work: Path) -> None:
+    write = calls("write", path="new.txt", content="hello\n")
+
+    async def play(agent: ClientSideConnection, editor: Editor) -> str:
+        editor.answers.clear()
+        made = (await agent.new_session(cwd=str(work))).session_id
+        async with asyncio.TaskGroup() as group:
+            prompt = group.create_task(agent.prompt(session_id=made, prompt=[text_block("Write it.")]))
+            await editor.until(lambda heard: heard.asked)
+            await agent.cancel(session_id=made)
+        editor.answers.set()
+        return prompt.result().stop_reason
+
+    stop, _ = played(work, replies([write]), play)
+
+    assert (stop, (work / "new.txt").exists()) == ("cancelled", False)
+
+
+def test_when_the_editor_goes_away_what_runs_is_ended_and_the_session_can_be_loaded(work: Path) -> None:
+    run = calls("bash", command="echo $$ > pid; echo begun; exec sleep 60")
+
+    async def leave(agent: ClientSideConnection, editor: Editor) -> str:
+        made = (await agent.new_session(cwd=str(work))).session_id
+        await agent.set_session_mode(session_id=made, mode_id="full")
+        async with asyncio.TaskGroup() as tasks:
+            prompt = tasks.create_task(given_up(agent, made))
+            await editor.until(lambda heard: "begun" in str(heard.updates(made, "tool_call_update")))
+            await agent.close()
+        assert prompt.result()
+        return made
+
+    async def come_back(agent: ClientSideConnection, editor: Editor) -> list[str]:
+        await agent.load_session(cwd=str(work), session_id=made)
+        return [update["status"] for update in editor.updates(made, "tool_call_update")]
+
+    made, _ = played(work, replies([run]), leave)
+    pid = int((work / "pid").read_text())
+    statuses, _ = played(work, replies([]), come_back)
+
+    assert (Path(f"/proc/{pid}").exists(), len(statuses)) == (False, 1)
+
+
+async def given_up(agent: ClientSideConnection, session: str) -> bool:
+    """Whether a prompt ends with the connection."""
+    try:
+        await agent.prompt(session_id=session, prompt=[text_block("Wait.")])
+    except ConnectionError:
+        return True
+    return False
+
+
+def test_plans_and_the_models_questions_are_asked_in_the_editor(work: Path) -> None:
+    question = {"question": "Which?", "options": [{"label": "Steel"}, {"label": "Iron"}]}
+    turns = [
+        calls("enter_plan_mode", why="It is large."),
+        calls("ask_user", questions=[question]),
+        calls("ask_user", questions=[{"question": "Why?"}]),
+        calls("exit_plan_mode", plan="1. Weigh it."),
+        ANSWER,
+    ]
+
+    async def play(agent: ClientSideConnection, editor: Editor) -> tuple[list[str], list[str]]:
+        editor.choose = lambda options: "yes" if options[0].option_id == "yes" else "1"
+        made = (await agent.new_session(cwd=str(work))).session_id
+        await agent.prompt(session_id=made, prompt=[text_block("Plan.")])
+        modes = [one["currentModeId"] for one in editor.updates(made, "current_mode_update")]
+        return modes, [str(call.title) for _, call, _ in editor.asked]
+
+    (modes, titles), double = played(work, replies(turns), play)
+
+    said = str(double.received[-1].body["messages"])
+    assert (modes, titles) == (["plan", "ask"], ["Plan before anything is changed?", "Which?", "Ready to begin?"])
+    assert ("The user: Iron" in said, "cannot ask for words" in said) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("turn", "flags", "stop"),
+    [
+        (Turn(parts=(Say(text="No."),), stop_reason="refusal"), {}, "refusal"),
+        (calls("ls", path="."), {"limits.turns": 2}, "max_turn_requests"),
+    ],
+)
+def test_the_end_of_a_turn_has_the_protocols_name(
+    work: Path, turn: Turn, flags: dict[str, int | str], stop: str
+) -> None:
+    async def play(agent: ClientSideConnection, editor: Editor) -> str:
+        made = (await agent.new_session(cwd=str(work))).session_id
+        return (await agent.prompt(session_id=made, prompt=[text_block("Do it.")])).stop_reason
+
+    found, _ = played(work, lambda _body: turn, play, **flags)
+
+    assert found == stop
+
+
+def test_folders_that_the_editor_adds_may_be_worked_in(work: Path) -> None:
+    extra = work.parent / "extra"
+    extra.mkdir()
+    write = calls("write", path=str(extra / "new.txt"), content="hello\n")
+
+    async def play(agent: ClientSideConnection, editor: Editor) -> int:
+        for folders in ([], [str(extra)]):
+            made = (await agent.new_session(cwd=str(work), additional_directories=folders)).session_id
+            await agent.set_session_mode(session_id=made, mode_id="accept_edits")
+            editor.choose = lambda _options: "no"
+            await agent.prompt(session_id=made, prompt=[text_block("Write it.")])
+        return len(editor.asked)
+
+    asked, _ = played(work, replies([write, ANSWER, write, ANSWER]), play)
+
+    assert (asked, (extra / "new.txt").read_text()) == (1, "hello\n")

@@ -71,12 +71,16 @@ class Outbox:
         await self._none.wait()
 
     async def run(self) -> None:
-        """Send, until cancelled."""
-        while True:
-            await self._some.wait()
-            while self._waiting:
-                await self._one(self._waiting.popleft())
-            self._some.clear()
+        """Send, until cancelled; then nobody waits any more."""
+        try:
+            while True:
+                await self._some.wait()
+                while self._waiting:
+                    await self._one(self._waiting.popleft())
+                self._some.clear()
+                self._none.set()
+        finally:
+            self._gone = True
             self._none.set()
 
     async def _one(self, update: Update) -> None:

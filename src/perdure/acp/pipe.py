@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
@@ -99,7 +99,7 @@ async def standard_pipe() -> Pipe:
     Raises:
         UserError: they are none.
     """
-    if sys.stdin.isatty():
+    if not all(_is_pipe(number) for number in (0, 1)):
         raise UserError(
             "an editor starts `perdure acp` and speaks with it through pipes; docs/acp.md says how it is set up"
         )
@@ -111,14 +111,14 @@ async def standard_pipe() -> Pipe:
     os.dup2(2, 1)
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=LONGEST)
-    try:
-        reading, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(taken, "rb", 0)
-        )
-        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(given, "wb", 0))
-    except ValueError as error:
-        raise UserError("standard input and output have to be pipes or sockets, as an editor gives them") from error
+    reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(taken, "rb", 0))
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(given, "wb", 0))
     return Pipe(reader, asyncio.StreamWriter(transport, protocol, None, loop), reading.close)
+
+
+def _is_pipe(number: int) -> bool:
+    mode = os.fstat(number).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _nothing(_message: JsonObject) -> None:

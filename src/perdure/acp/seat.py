@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from acp.exceptions import RequestError
-from acp.helpers import update_agent_message_text, update_available_commands
+from acp.helpers import update_agent_message_text, update_agent_thought_text, update_available_commands
 from acp.schema import (
     AvailableCommand,
     AvailableCommandInput,
@@ -108,7 +108,7 @@ class Seat:
         self._work: asyncio.Task[object] | None = None
         self._idle = asyncio.Event()
         self._idle.set()
-        self._cancelled = False
+        self._cancelled = self._cautioned = False
 
     @property
     def desk(self) -> Desk:
@@ -147,20 +147,17 @@ class Seat:
         self._sending = self._group.create_task(self._outbox.run())
 
     def greet(self) -> None:
-        """Tell what can be typed, what fills the context, and what the user should know."""
-        desk = self.desk
+        """Tell what can be typed, and what fills the context."""
         commands = [
             AvailableCommand(
                 name=one.name,
                 description=one.says,
                 input=AvailableCommandInput(UnstructuredCommandInput(hint=one.takes)) if one.takes else None,
             )
-            for one in desk.commands()
+            for one in self.desk.commands()
         ]
         self._outbox.put(update_available_commands(commands))
         self._feed.tell_usage()
-        for caution in desk.cautions:
-            LOG.warning("%s", caution)
 
     async def tell_again(self) -> None:
         """Tell the whole conversation."""
@@ -179,6 +176,7 @@ class Seat:
             raise RequestError(-32600, "the agent is at work; wait until it is done, or cancel it")
         text = typed_of(given, self.cwd, self._keep)
         first = not self.desk.session.transcript
+        self._caution()
         self._cancelled = False
         self._feed.run_begins()
         self._work = asyncio.current_task()
@@ -303,8 +301,17 @@ class Seat:
         self.desk.hear(event)
         self._feed.hear(event)
 
+    def _caution(self) -> None:
+        """What the user should know of settings and approvals, once, before the first answer."""
+        told = () if self._cautioned else self.desk.cautions
+        self._cautioned = True
+        for caution in told:
+            self._outbox.put(update_agent_thought_text(f"{one_line(caution)}\n"))
+
     def _tell_title(self, text: str) -> None:
         """What the session is called, once something was said or it was renamed."""
+        if not self.desk.session.transcript:
+            return
         title = self.desk.session.title or clip(one_line(text), TITLE)
         if title:
             now = datetime.fromtimestamp(wall_clock(), UTC).isoformat()

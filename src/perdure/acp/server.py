@@ -208,8 +208,9 @@ class Server:
 
     async def close_session(self, session_id: str, **_more: Any) -> CloseSessionResponse:
         """End what goes on in a session, and close it; it can be loaded again."""
-        await self._seat(session_id).close()
-        self._seats.pop(session_id, None)
+        seat = self._seat(session_id)
+        del self._seats[session_id]
+        await seat.close()
         return CloseSessionResponse()
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_more: Any) -> SetSessionModeResponse:

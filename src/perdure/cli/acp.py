@@ -43,7 +43,7 @@ Zed, in settings.json:
   "agent_servers": {"Perdure": {"type": "custom", "command": "perdure", "args": ["acp"]}}
 docs/acp.md has other editors, and what is supported."""
 
-LEFT_OUT = frozenset({"help", "output", "resume", "fork", "clear", "quit", "mcp", "rewind"})
+LEFT_OUT = frozenset({"help", "output", "resume", "fork", "clear", "quit", "rewind"})
 """Commands that an editor has of its own, or that need a terminal. What a command says may not depend on a screen."""
 
 COLUMNS = 100
@@ -186,7 +186,7 @@ class Table:
         there = {provider for provider, variable in KEYS.items() if place.environment.get(variable)}
         return (
             *place.settled.named("models"),
-            *(profile.id for profile in PROFILES if profile.dialect in there and profile.prices is not None),
+            *(profile.id for profile in reversed(PROFILES) if profile.dialect in there and profile.prices is not None),
         )
 
     def commands(self) -> tuple[Command, ...]:
