@@ -46,7 +46,7 @@ async def run(stage: Stage, url: str) -> None:
 
 def main() -> None:
     """Until there is no further line."""
-    stage, url = Stage(Path(sys.argv[1])), sys.argv[2]
+    stage, url = Stage(Path(sys.argv[1]), memory=True), sys.argv[2]
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:

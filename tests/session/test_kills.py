@@ -5,7 +5,7 @@ PERDURE_SESSION_KILLS: how often it is killed (50; `make reliability` has it kil
 
 from __future__ import annotations
 
-import json
+import logging
 import os
 import random
 import signal
@@ -19,11 +19,15 @@ from threading import Event
 import pytest
 from tests.session.stage import Stage
 
-from perdure.kernel.agent.answers import open_calls
-from perdure.kernel.messages import Transcript
+from perdure.kernel.context import Checkpoint, Ledger
+from perdure.kernel.messages import Message, Text, Transcript
 from perdure.log import read_log, state_of
+from perdure.memory.session import SessionMemoryFile
+from perdure.testing.doubles.record import Received
 from perdure.testing.doubles.shape import as_text
 
+LOG = logging.getLogger(__name__)
+"""`make reliability` reads the figures: `-rP --log-level=INFO`."""
 KILLS = int(os.environ.get("PERDURE_SESSION_KILLS", "50"))
 ROUNDS = 200
 """Calls that the model makes in each session."""
@@ -97,15 +101,48 @@ def stored(stage: Stage) -> Transcript:
         return state_of(log).transcript
 
 
-def asked(stage: Stage) -> list[bytes]:
-    """The conversation's own requests."""
-    return [one.raw for one in stage.received if "[Harness request." not in as_text(one.body.get("messages"))]
+def ledger(stage: Stage) -> Ledger:
+    """Its edits."""
+    with read_log(next((stage.home / "projects").glob("*/sessions/one.jsonl"))) as log:
+        return state_of(log).ledger
 
 
-def length(raw: bytes) -> int:
-    """Messages of a request."""
-    body: dict[str, list[object]] = json.loads(raw)
-    return len(body["messages"])
+def carries(request: Received, message: Message) -> bool:
+    """Whether a request ends with what a message says."""
+    last = as_text(request.body["messages"][-1])
+    named = [result.tool_use_id for result in message.tool_results]
+    said = [block.text for block in message.content if isinstance(block, Text)]
+    return all(as_text(each)[1:-1] in last for each in (*named, *said)) and bool(named or said)
+
+
+@dataclass(slots=True, kw_only=True)
+class Compared:
+    """Requests that were on their way when the process was killed, against those that the next process sent."""
+
+    stage: Stage
+    before: Received | None = None
+    """The request that was on its way; None where none was."""
+    sent: int = 0
+    """Requests of the conversation by then."""
+    cases: int = 0
+    same: int = 0
+
+    def killed(self, transcript: Transcript) -> None:
+        """Look whether the newest request is the one that the log asks for: then it has to be sent again."""
+        self.went_on()
+        talk = self.stage.talk
+        last = transcript[-1] if transcript else None
+        waits = bool(talk) and last is not None and last.role == "user" and carries(talk[-1], last)
+        if waits and self.before is None:
+            self.cases += 1
+        self.before, self.sent = (talk[-1] if waits else None), len(talk)
+
+    def went_on(self) -> None:
+        """Compare what came since, if anything did."""
+        following = self.stage.talk[self.sent : self.sent + 1]
+        if self.before is not None and following:
+            self.same += self.before.raw == following[0].raw
+            self.before = None
 
 
 @pytest.mark.parametrize("seed", range(max(1, KILLS // EACH)))
@@ -113,35 +150,37 @@ def length(raw: bytes) -> int:
 def test_nothing_that_was_acknowledged_is_lost_by_a_kill_and_the_next_request_has_the_same_bytes(
     tmp_path: Path, seed: int
 ) -> None:
-    stage, dice = Stage(tmp_path), random.Random(seed)
+    stage, dice = Stage(tmp_path, memory=True), random.Random(seed)
     stage.reader.rounds = ROUNDS
     acknowledged: list[str] = []
-    repeated, kills = 0, 0
+    lost: list[str] = []
+    compared = Compared(stage=stage)
     with stage.listen() as url:
         killer = Killer(tmp_path, url)
         try:
-            while kills < min(KILLS, EACH):
+            for _ in range(min(KILLS, EACH)):
                 child = killer.run(dice.randrange(1, 10), dice.random() * 0.03)
                 assert "" == child.ended
-                kills += 1
                 acknowledged += child.said
                 transcript = stored(stage)
-                assert [] == [name for name in acknowledged if transcript.index_of(name) is None]
-                if child.last == "turn" and transcript and not open_calls(transcript):
-                    # A request was on its way. What goes next is the same, unless it had not left yet.
-                    before = asked(stage)
-                    acknowledged += killer.run(2, 0.03).said
-                    kills += 1
-                    following = asked(stage)[len(before) :][:1]
-                    if following and length(following[0]) == length(before[-1]):
-                        assert before[-1] == following[0]
-                        repeated += 1
+                lost += [name for name in acknowledged if transcript.index_of(name) is None]
+                compared.killed(transcript)
             end = killer.run(None, 0.0)
             acknowledged += end.said
+            compared.went_on()
         finally:
             killer.close()
     transcript = stored(stage)
+    folder = next((stage.home / "projects").glob("*/sessions/one"))
+    document = SessionMemoryFile(folder=folder).read()
+    rungs = {edit.reason.rung for edit in ledger(stage) if isinstance(edit, Checkpoint)}
+    LOG.info("%d acknowledged, %d lost", len(acknowledged), len(lost))
+    LOG.info("%d sent again, %d alike", compared.cases, compared.same)
 
     assert ("done", []) == (end.ended, [one.answer for one in stage.received if one.status != 200])
-    assert [] == [name for name in acknowledged if transcript.index_of(name) is None]
-    assert repeated > 0
+    assert [] == lost + [name for name in acknowledged if transcript.index_of(name) is None]
+    assert compared.cases == compared.same
+    assert compared.cases > min(KILLS, EACH) // 12
+    # The session memory was written across the kills, and compactions told what it says.
+    assert (True, False) == (transcript.index_of(document.covers_until) is not None, document.is_blank)
+    assert "session_memory" in rungs

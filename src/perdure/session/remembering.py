@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from perdure.kernel.agent import Answered, Ask, Failure, UsageSeen
@@ -20,6 +21,7 @@ from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import tokens_of
 from perdure.log import Remembered
 from perdure.memory.session import SessionDocument, SessionMemoryFile, SessionMemoryKeeper
+from perdure.memory.session.file import NAME
 from perdure.memory.session.keeper import Outcome, Update
 from perdure.session.spec import Spec
 
@@ -58,15 +60,29 @@ class Notes:
         self.last: Outcome | None = None
         """What became of the newest update."""
 
-    def bring_back(self, before: Remembered | None) -> None:
-        """Take over the document of a log, where a fork or a move has left the file behind."""
-        if before is None or not self._spec.session_memory:
+    def bring_back(self, before: Remembered | None, transcript: Transcript) -> None:
+        """Have the document be one of this conversation: where a fork, a move or a rewind left behind a file that tells
+        of no message or of another branch, it becomes that of the log. A killed process' update runs no more.
+        """
+        if not self._spec.session_memory or (before is None and not (self._file.folder / NAME).exists()):
             return
         with suppress(StoreUnreachable), self._file.change() as change:
-            if change.document.is_blank:
-                change.put(
-                    SessionDocument(text=before.text, covers_until=before.covers_until, generation=before.generation)
-                )
+            document = change.document
+            if not document.covers_until or transcript.index_of(document.covers_until) is None:
+                # Whatever still writes what was left behind comes too late, by its number.
+                later = max(document.generation, before.generation if before else 0) + 1
+                document = SessionDocument(generation=later)
+                if before is not None:
+                    document = replace(document, text=before.text, covers_until=before.covers_until)
+            fresh = replace(document, running_since=None)
+            if fresh != change.document:
+                change.put(fresh)
+
+    def go_back(self, before: Remembered | None, transcript: Transcript) -> None:
+        """The conversation went back: what is being written tells of what was left."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+        self.bring_back(before, transcript)
 
     def consider(self, transcript: Transcript) -> None:
         """Begin an update where one is due. To be called behind each answer; returns at once."""
@@ -108,8 +124,8 @@ class Notes:
             raise
         self.last = self._keeper.finish(update, answer)
         if self.last.result == "written":
-            document = self._file.read()
-            with suppress(DiskError):
+            with suppress(DiskError, StoreUnreachable):
+                document = self._file.read()
                 self._written(
                     Remembered(generation=document.generation, text=document.text, covers_until=document.covers_until)
                 )

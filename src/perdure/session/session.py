@@ -36,7 +36,6 @@ from perdure.kernel.context import (
     NativeCheckpoint,
     Need,
     Projection,
-    Restore,
     Rewritten,
     drive_async,
     overhead_of,
@@ -69,10 +68,11 @@ from perdure.session.events import Listener, SessionEvent, SubagentHeard
 from perdure.session.host import SessionHost
 from perdure.session.listing import title_is_far
 from perdure.session.remembering import Notes
-from perdure.session.restores import Ground, files_again, shown_in
+from perdure.session.retelling import Retelling
 from perdure.session.spec import Bench, Spec
 from perdure.session.stored import ENDING, model_in, new_id, path_of, same_tools, started_of, system_in
 from perdure.session.telling import Teller
+from perdure.session.waiting import KEY, Waiting
 from perdure.tools.seen import Seen
 from perdure.tools.subagent import Child, Ports, Task
 
@@ -108,8 +108,8 @@ class Session:
         self._listen: Listener = _hear_nothing
         self._running = False
         self._asked_to_compact: list[str] = []
-        self._queue: list[str] = []
-        self._shown: frozenset[Path] = frozenset()
+        self._folding = asyncio.Lock()
+        """Held by a compaction between two runs."""
         self._narrative: Usage | None = None
         state = state_of(self.log)
         self.costs = Costs(self.log, state, self.folder / "agents", self.model.profile)
@@ -135,12 +135,15 @@ class Session:
         self.system = system_in(state) or self._blocks()
         self._teller = Teller(spec)
         self._notes = Notes(spec, self.folder, self._measure_notes, self._noted, self._remembered)
-        self._notes.bring_back(state.memory)
+        self._notes.bring_back(state.memory, state.transcript)
+        self._retelling = Retelling(spec, self.seen, self._teller, self._measure, lambda: self.transcript)
+        self._waiting = Waiting(self.id, self._settle)
+        self._waiting.bring_back(self.log, state.settings.get(KEY))
         self._host = SessionHost(
             log=self.log,
             originals=self.archive,
             clock=spec.clock,
-            restore=self._restore,
+            restore=self._retelling.restore,
             memory=self._notes.seed,
             rewritten=self._rewritten,
             edited=self._edited,
@@ -226,34 +229,37 @@ class Session:
         """
         if self._running:
             raise UserError("the agent is at work; say it while it works, or interrupt it first")
-        self._running, self._listen = True, listen or _hear_nothing
+        self._running, heard = True, listen or _hear_nothing
         try:
+            text = await self._at_rest(text)
+            self._listen = heard
             end = await self._agent.run(text, self._hear)
-            while end.state == "done" and (self._queue or self._asked_to_compact):
+            while end.state == "done" and (self._waiting.queued or self._asked_to_compact):
                 await self._compact_if_asked()
-                if not self._queue:
+                if not self._waiting.queued:
                     break
-                end = await self._agent.run(self._queue.pop(0), self._hear)
+                end = await self._agent.run(self._waiting.queued[0], self._hear)
             return clean_end(end, self.spec.guard)
         finally:
             self._running = False
 
     def say(self, text: str) -> None:
         """Say something while the agent works: it reads it with its next call."""
+        self._waiting.say(text)
         self._agent.steer(text)
 
     def queue(self, text: str) -> None:
         """Say something once the agent has finished what it does."""
-        self._queue.append(text)
+        self._waiting.queue(text)
 
     @property
     def queued(self) -> tuple[str, ...]:
         """What waits for the agent to finish."""
-        return tuple(self._queue)
+        return tuple(self._waiting.queued)
 
     def unqueue(self) -> str | None:
         """Take back what was queued last."""
-        return self._queue.pop() if self._queue else None
+        return self._waiting.unqueue()
 
     def interrupt(self) -> None:
         """End the run soon, and leave a conversation that can go on."""
@@ -268,8 +274,9 @@ class Session:
         if self._running:
             self._asked_to_compact.append(instructions)
             return None
-        self._listen = listen or self._listen
-        return await self._compact(instructions)
+        async with self._folding:
+            self._listen = listen or self._listen
+            return await self._compact(instructions)
 
     async def expand(self, edit_id: str | None = None) -> Projection:
         """Take back the newest edit that took something out of the view, or the one of this id.
@@ -278,8 +285,7 @@ class Session:
             RevertRefused: there is none, or the view would not fit.
             UserError: the agent works.
         """
-        if self._running:
-            raise UserError("an edit is taken back between two runs; interrupt the agent first")
+        self._refuse_at_work("an edit is taken back between two runs; interrupt the agent first")
         wanted = edit_id or newest_loss(self._agent.engine.ledger)
         if wanted is None:
             raise RevertRefused("nothing has left the context, so there is nothing to bring back")
@@ -309,8 +315,7 @@ class Session:
         Raises:
             UserError: the agent works.
         """
-        if self._running:
-            raise UserError("the model is changed between two runs; interrupt the agent first")
+        self._refuse_at_work("the model is changed between two runs; interrupt the agent first")
         self.log.append(ModelChanged(model=model.profile.id), self.spec.clock())
         pins, ledger = self.pins, self._agent.engine.ledger
         self.model, self.tally = model, Tally(model.profile)
@@ -341,8 +346,7 @@ class Session:
         Raises:
             UserError: no such message, or the agent works.
         """
-        if self._running:
-            raise UserError("interrupt the agent before you go back")
+        self._refuse_at_work("interrupt the agent before you go back")
         self._go_to(to)
         # The leaf of a log is its newest entry; one more makes the earlier message the one that a resume goes on from.
         self.log.append(Labelled(text=self.title), self.spec.clock())
@@ -351,8 +355,11 @@ class Session:
         self._agent = self._new_agent(state.transcript, state.ledger)
         self._agent.engine.pins = pins
         self._background.forget()
+        self._notes.go_back(state.memory, state.transcript)
+        # An earlier entry may say that what has been answered since is still waiting.
+        self._waiting.keep()
         # What was read since stands in no view any more.
-        self.seen.forget([path for path, _, _ in self.seen.recent()])
+        self._retelling.forget()
         self.spec.rewound(self.transcript)
 
     async def keep_warm(self, model: HttpModel, edge: Edge) -> int:
@@ -361,7 +368,7 @@ class Session:
         How many requests it took. `model` is the one that answers; nothing is kept warm before its first answer here.
         """
         resting = self._agent.watch.resting()
-        if resting is None or self._running:
+        if resting is None or self._running or self._folding.locked():
             return 0
         return await keep_warm(model, resting, edge, self._pinged)
 
@@ -426,7 +433,27 @@ class Session:
             transcript=transcript,
             ledger=ledger,
         )
-        return Agent(self.model, setup, self._host)
+        agent = Agent(self.model, setup, self._host)
+        for text in self._waiting.said:
+            agent.steer(text)
+        return agent
+
+    def _refuse_at_work(self, why: str) -> None:
+        if self._running or self._folding.locked():
+            raise UserError(why)
+
+    async def _at_rest(self, text: str | None) -> str | None:
+        """What a run begins with, once a compaction between two runs is over. What is said meanwhile is durable."""
+        if self._folding.locked():
+            if text is not None:
+                self._waiting.queue(text)
+            async with self._folding:
+                pass
+        last = self.transcript[-1] if self.transcript else None
+        if text is None and self._waiting.queued and last is not None and last.role == "assistant":
+            # Where no call was cut off, what waited is what to go on with.
+            return None if last.tool_uses else self._waiting.queued[0]
+        return text
 
     async def _tell(self, view: Sequence[Message], typed: str | None) -> Sequence[str]:
         await self._compact_if_asked()
@@ -481,6 +508,7 @@ class Session:
         elif isinstance(event, UsageSeen):
             self.costs.paid.append(event)
         if isinstance(event, MessageEnd):
+            self._waiting.taken(event.message)
             self._notes.consider(self.transcript)
             if self.spec.background and event.message.role == "assistant":
                 self._background.consider(self._agent.engine, self._ladder, self.transcript, self.spec.clock())
@@ -516,30 +544,6 @@ class Session:
         with suppress(DiskError):
             self.log.append(Counted(what=what, usage=event.usage, model=self.model.profile.id), self.spec.clock())
 
-    def _restore(self, need: Restore) -> Sequence[Message]:
-        """What is told again behind a checkpoint, in the order in which it is worth its room."""
-        checkpoint, now = f"restored-{need.document.covers_until}", self.spec.clock()
-        tail, room, ground = need.tail, need.room, self._ground()
-        # Whatever fails below: what the tail does not show is not known any more.
-        self._shown = shown_in(tail, ground)
-        parts = self._teller.again(tail, checkpoint, now)
-        room -= self._measure(parts)
-        skills = self.spec.retold(self.transcript, tail, checkpoint, now)
-        room -= self._measure(skills)
-        files = files_again(self.seen, ground, tail, room, checkpoint)
-        self._shown |= files.paths
-        return (*parts, *skills, *files.messages)
-
-    def _ground(self) -> Ground:
-        places = self.spec.opening.places
-        return Ground(
-            roots=(places.root, *self.spec.roots),
-            memories=(places.memory, places.user_memory),
-            guard=self.spec.guard,
-            measure=self._measure,
-            resolve=lambda given: (places.cwd / given).resolve(),
-        )
-
     def _remembered(self, entry: Remembered) -> None:
         self.log.append(entry, self.spec.clock())
 
@@ -558,7 +562,7 @@ class Session:
                 self.log.append(entry, self.spec.clock())
         if any(isinstance(edit, Checkpoint | NativeCheckpoint) for edit in edits):
             self._narrative = None
-            self.seen.forget([path for path, _, _ in self.seen.recent() if path not in self._shown])
+            self._retelling.folded()
 
     def _measure(self, messages: Sequence[Message]) -> int:
         return sum(tokens_of(weigh(message), self.model.profile) for message in messages)
@@ -570,8 +574,11 @@ class Session:
     async def _perform(self, need: Need) -> Answer:
         return await self._agent.perform(need)
 
+    def _settle(self, settings: JsonObject) -> None:
+        self.log.append(SettingsChanged(settings=settings), self.spec.clock())
+
     def _set_pins(self, pins: tuple[str, ...]) -> None:
-        self.log.append(SettingsChanged(settings={"pins": [*pins]}), self.spec.clock())
+        self._settle({"pins": [*pins]})
         self._agent.engine.pins = pins
 
     def _go_to(self, message_id: str | None) -> None:
