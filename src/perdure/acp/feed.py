@@ -141,13 +141,15 @@ class Feed:
             self._put(calls.printing(running.name, running.printed))
 
     def call_behind(self, tool: str, words: str) -> tuple[str, ToolUse] | None:
-        """The running call that asks for something: the one of this tool whose arguments stand in the question."""
+        """The running call of this tool of whose arguments most stands in a question.
+
+        None where that is not clear: a question is better shown alone than with another call.
+        """
         fitting = [one for one in self._running.values() if one.call.name == tool]
-        for one in fitting:
-            texts = [value for value in one.call.input.values() if isinstance(value, str) and value.strip()]
-            if any(text in words for text in texts):
-                return one.name, one.call
-        return (fitting[0].name, fitting[0].call) if len(fitting) == 1 else None
+        found = [(_shared(one.call, words), one) for one in fitting]
+        best = max((size for size, _ in found), default=0)
+        likely = [one for size, one in found if size == best] if best else fitting
+        return (likely[0].name, likely[0].call) if len(likely) == 1 else None
 
     def _call(self, event: Event, before: str, whose: str) -> None:
         match event:
@@ -194,6 +196,12 @@ class Feed:
             )
         )
         self.tell_usage()
+
+
+def _shared(call: ToolUse, words: str) -> int:
+    """Characters of the longest argument that stands in the words of a question."""
+    texts = [value for value in call.input.values() if isinstance(value, str) and value.strip()]
+    return max((len(text) for text in texts if text in words), default=0)
 
 
 def _title_of(event: CompactionEnd) -> str:

@@ -116,6 +116,10 @@ class Desk(Protocol):
         """Let another model answer."""
         ...
 
+    def rest(self) -> Awaitable[None]:
+        """What is done while nothing happens, such as keeping the provider's cache; cancelled when it goes on."""
+        ...
+
     def models(self) -> tuple[str, ...]:
         """Names of the models that can be reached."""
         ...

@@ -106,9 +106,10 @@ class Seat:
         self._holding: asyncio.Task[None] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._work: asyncio.Task[object] | None = None
+        self._resting: asyncio.Task[None] | None = None
         self._idle = asyncio.Event()
         self._idle.set()
-        self._cancelled = self._cautioned = False
+        self._cancelled = self._cautioned = self._leaves = False
 
     @property
     def desk(self) -> Desk:
@@ -181,6 +182,7 @@ class Seat:
         self._feed.run_begins()
         self._work = asyncio.current_task()
         self._idle.clear()
+        self._stop_resting()
         try:
             return await self._worked(text, hint_of)
         except asyncio.CancelledError:
@@ -192,6 +194,8 @@ class Seat:
         finally:
             self._work = None
             self._idle.set()
+            if not self._leaves:
+                self._resting = self._group.create_task(self._rest())
             self._tell_title(text if first else "")
             self._feed.look()
             await self._outbox.flush()
@@ -227,10 +231,12 @@ class Seat:
 
     async def close(self) -> None:
         """End what goes on, and close the session; what was said is durable already."""
+        self._leaves = True
         self.cancel()
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVING):
                 await self._idle.wait()
+        self._stop_resting()
         self._leave.set()
         if self._holding is not None:
             await asyncio.wait((self._holding,), timeout=LEAVING)
@@ -241,6 +247,18 @@ class Seat:
             self._sending.cancel()
             with suppress(asyncio.CancelledError):
                 await self._sending
+
+    async def _rest(self) -> None:
+        try:
+            await self.desk.rest()
+        # The cache is kept or it is not; neither this session nor another one ends for it.
+        except Exception as error:  # noqa: BLE001
+            LOG.warning("the provider's cache was not kept: %s", error)
+
+    def _stop_resting(self) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
 
     async def _hold(self, house: House, wants: Wants, ready: asyncio.Future[Desk]) -> None:
         try:

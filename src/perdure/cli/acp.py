@@ -180,6 +180,10 @@ class Table:
         """See `Desk`."""
         return self._desk.use_model(wanted)
 
+    def rest(self) -> Awaitable[None]:
+        """See `Desk`."""
+        return self._desk.rest()
+
     def models(self) -> tuple[str, ...]:
         """See `Desk`. Those of providers whose key is there, and those that the user declared."""
         place = self._desk.place
