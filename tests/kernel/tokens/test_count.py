@@ -11,7 +11,6 @@ from perdure.kernel.models import ModelProfile, lookup
 from perdure.kernel.tokens import (
     TOOL_PROMPT,
     UNCALIBRATED,
-    calibrate,
     overhead_tokens,
     text_tokens,
     tokens_of,
@@ -90,7 +89,7 @@ def test_json_is_within_15_percent_once_some_json_was_counted() -> None:
     calibration = UNCALIBRATED
     for first in (0, 60, 120, 180, 240, 300, 360, 420):
         seen = orders(first)
-        calibration = calibrate(GPT_TILES, calibration, weigh_text(seen), count_text(seen))
+        calibration = calibration.observe(text_tokens(weigh_text(seen), GPT_TILES), count_text(seen))
     text = orders(480)
 
     assert pytest.approx(count_text(text), rel=0.15) == tokens_of(weigh_text(text), GPT_TILES, calibration)

@@ -1,4 +1,4 @@
-"""The estimate: an anchor, what came since, and a margin that learns from the provider's own counts."""
+"""The estimate: its margin, and what a session learns from the provider's own counts."""
 
 import random
 
@@ -6,22 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.kernel.messages import NOTHING, Media, Usage, Weight, weigh_text
-from perdure.kernel.models import lookup
-from perdure.kernel.tokens import (
-    FRAMING_MARGIN,
-    UNCALIBRATED,
-    Anchor,
-    Calibration,
-    Estimate,
-    anchor_at,
-    calibrate,
-    estimate,
-    text_tokens,
-    tokens_of,
-)
-
-CLAUDE = lookup("claude-opus-4-6")
+from perdure.kernel.tokens import FRAMING_MARGIN, UNCALIBRATED, Calibration, Estimate, margin_of
 
 
 def learnt(factor: float, *, seed: int, noise: float = 0.05, differences: int = 60) -> Calibration:
@@ -34,49 +19,16 @@ def learnt(factor: float, *, seed: int, noise: float = 0.05, differences: int = 
     return calibration
 
 
-def test_an_anchor_counts_the_request_and_its_answer() -> None:
-    usage = Usage(input_tokens=5, cache_read_tokens=1_000, cache_write_tokens=200, output_tokens=40)
-
-    assert Anchor(tokens=1_245, position=7) == anchor_at(usage, 7)
+def test_what_is_planned_for_is_the_estimate_and_its_margin() -> None:
+    assert 9_400 == Estimate(tokens=9_000, margin=400).upper
 
 
-def test_without_anything_since_the_estimate_is_the_anchor_and_certain() -> None:
-    assert Estimate(tokens=9_000, margin=0) == estimate(CLAUDE, UNCALIBRATED, Anchor(tokens=9_000, position=3), NOTHING)
-
-
-def test_only_what_came_since_the_anchor_is_uncertain() -> None:
-    since = weigh_text("x" * 29_000)
-    new = tokens_of(since, CLAUDE)
-
-    actual = estimate(CLAUDE, UNCALIBRATED, Anchor(tokens=100_000, position=3), since)
-
-    assert 100_000 + new == actual.tokens
-    assert pytest.approx(0.10 * new + FRAMING_MARGIN, abs=1) == actual.margin
-    assert actual.tokens + actual.margin == actual.upper
-
-
-def test_without_an_anchor_all_of_it_is_uncertain() -> None:
-    whole = weigh_text("x" * 29_000)
-
-    expected = 0.10 * tokens_of(whole, CLAUDE) + FRAMING_MARGIN
-
-    assert pytest.approx(expected, abs=1) == estimate(CLAUDE, UNCALIBRATED, None, whole).margin
+def test_the_margin_is_a_share_of_the_tokens_and_the_framing_of_the_blocks() -> None:
+    assert 1_000 + 3 * FRAMING_MARGIN == margin_of(10_000, 3, UNCALIBRATED)
 
 
 def test_the_framing_of_many_blocks_averages_out() -> None:
-    some, many = Weight(bytes=50_000, chars=50_000, blocks=50), Weight(bytes=50_000, chars=50_000, blocks=5_000)
-    extra = 0.10 * (tokens_of(many, CLAUDE) - tokens_of(some, CLAUDE))
-
-    actual = estimate(CLAUDE, UNCALIBRATED, None, many).margin - estimate(CLAUDE, UNCALIBRATED, None, some).margin
-
-    assert pytest.approx(extra, abs=1) == actual
-
-
-def test_light_edits_are_taken_off_the_anchor_but_never_below_nothing() -> None:
-    anchor = Anchor(tokens=500, position=3)
-
-    assert Anchor(tokens=200, position=3) == anchor.less(300)
-    assert Anchor(tokens=0, position=3) == anchor.less(501)
+    assert margin_of(10_000, 50, UNCALIBRATED) == margin_of(10_000, 5_000, UNCALIBRATED)
 
 
 @given(factor=st.floats(min_value=0.5, max_value=2.0), seed=st.integers(min_value=0, max_value=999))
@@ -144,25 +96,3 @@ def test_the_margin_covers_nine_tenths_of_what_follows() -> None:
     ]
 
     assert sum(within) >= 0.85 * sum(sizes)
-
-
-def test_a_system_prompt_that_nobody_sees_does_not_disturb_the_calibration() -> None:
-    opaque, ratio = 40_000, 1.3
-    appended = [weigh_text("x" * size) for size in (9_000, 700, 14_000, 4_100, 2_600) * 6]
-    calibration, prompt = UNCALIBRATED, float(opaque)
-    for weight in appended:
-        longer = prompt + ratio * text_tokens(weight, CLAUDE)
-        calibration = calibrate(CLAUDE, calibration, weight, round(longer) - round(prompt))
-        prompt = longer
-
-    assert pytest.approx(ratio, rel=0.03) == calibration.scale
-
-
-def test_pictures_are_taken_out_before_text_is_compared() -> None:
-    text = weigh_text("x" * 29_000)
-    picture = Weight(media=(Media(kind="image", width=1000, height=1000),))
-    growth = tokens_of(text, CLAUDE)
-
-    expected = calibrate(CLAUDE, UNCALIBRATED, text, growth)
-
-    assert expected == calibrate(CLAUDE, UNCALIBRATED, text + picture, growth + tokens_of(picture, CLAUDE))
