@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from perdure.gateway.audit import Audit, AuditFile, nobody
 from perdure.gateway.call import Action, Call, checked
-from perdure.gateway.callers import Caller, KeyStore, StaticKey
+from perdure.gateway.callers import Caller, KeyStore, StaticKey, keys_in
 from perdure.gateway.config import Config
 from perdure.gateway.conversations import Conversations
 from perdure.gateway.door import (
@@ -43,10 +43,25 @@ from perdure.gateway.mcp_endpoint import PATH as MCP_PATH
 from perdure.gateway.mcp_endpoint import McpEndpoint
 from perdure.gateway.meter import Meter
 from perdure.gateway.metrics import Metrics
+from perdure.gateway.pages import (
+    DOORS,
+    OUT,
+    PAGE,
+    SHOWN,
+    is_browser,
+    key_shown,
+    sessions_of,
+    shown,
+    signed_in,
+    turned_away,
+    went_in,
+    went_out,
+)
 from perdure.gateway.proxy import Proxy
 from perdure.gateway.quotas import Quotas, Ticket
 from perdure.gateway.refusals import error_body
 from perdure.gateway.seal import Seal
+from perdure.gateway.sessions import LONGEST_FORM, Sessions
 from perdure.gateway.state import StateStore
 from perdure.gateway.stores import opened, signing_key, static
 from perdure.gateway.tally import Tally, hold_of
@@ -70,6 +85,9 @@ CALLS: dict[str, tuple[Dialect, Action]] = {
     "/v1/chat/completions": ("chat", "create"),
 }
 
+
+_MOST = {MCP_PATH: MCP_MOST, **dict.fromkeys(DOORS, LONGEST_FORM)}
+"""Bytes of requests that never have many."""
 
 OPEN = frozenset({"/healthz", "/readyz"})
 """What is answered without a key, and without a look at anything that belongs to somebody."""
@@ -130,7 +148,7 @@ class Visit:
     def entry(self, now: float) -> JsonObject:
         """What the audit keeps of it."""
         caller = self.caller
-        known = self.path in CALLS or self.path in OPEN or self.path in ("/", "/metrics", MCP_PATH)
+        known = self.path in CALLS or self.path in OPEN | SHOWN | DOORS | {"/metrics", MCP_PATH}
         return {
             "time": round(self.began, 3),
             "request": self.id,
@@ -167,6 +185,7 @@ class Gateway:
         self._under_way = 0
         self._idle: anyio.Event | None = None
         """Told, once it is waited for, when no call is under way any more."""
+        self._signing = signing_key(config)
         self._room = Room(most=config.max_bodies)
         stores = opened(config, parts.clock)
         self._closing = [*stores.closing]
@@ -190,7 +209,7 @@ class Gateway:
             keeper=Keeper(conversations=conversations, metrics=self.metrics, clock=parts.clock),
             upstreams=self._upstreams,
             metrics=self.metrics,
-            seal=Seal(key=signing_key(config)),
+            seal=Seal(key=self._signing),
             memory=self.memory,
             guard=guard,
         )
@@ -289,9 +308,12 @@ class Gateway:
         try:
             check_headers(visit.scope["headers"], config.max_headers)
             visit.headers = headers_of(visit.scope)
-            if visit.path not in OPEN:
+            if visit.path not in OPEN | DOORS:
                 visit.caller = await self._admitted(visit)
-            most = min(config.max_body, MCP_MOST) if visit.path == MCP_PATH else config.max_body
+                if visit.caller is None:
+                    await send_reply(turned_away(), told)
+                    return
+            most = min(config.max_body, _MOST.get(visit.path, config.max_body))
             arrived = await arrive(visit.scope, receive, most=most, seconds=config.body_seconds, room=self._room)
             visit.held = len(arrived.body)
             if visit.path == MCP_PATH and visit.caller is not None:
@@ -318,8 +340,8 @@ class Gateway:
         if not await self._endpoint.handle(visit.scope, receive, send, caller):
             raise CallRefused("the endpoint is not running", status=503)
 
-    async def _admitted(self, visit: Visit) -> Caller:
-        """Who calls.
+    async def _admitted(self, visit: Visit) -> Caller | None:
+        """Who calls; None for a browser that shows nothing, which is asked for a key and is no guesser.
 
         Raises:
             CallRefused: nobody who may.
@@ -328,6 +350,10 @@ class Gateway:
         if self.config.open and not _from_here(visit.headers):
             raise CallRefused("without a key this gateway serves programs of its own machine alone", status=403)
         caller = await self.keys.caller(visit.headers)
+        if caller is None and visit.path in SHOWN and not keys_in(visit.headers):
+            caller = await signed_in(self._sessions, self.keys, visit.headers, self._clock())
+            if caller is None and visit.path == PAGE and is_browser(visit.headers):
+                return None
         if caller is None:
             self.metrics.add("unknown_callers")
             raise await self._doorman.refuse(address_of(visit.scope))
@@ -347,8 +373,12 @@ class Gateway:
 
     async def _answer(self, visit: Visit, arrived: Arrived) -> Reply:
         match arrived.method, arrived.path:
-            case "GET" | "HEAD", "/healthz" | "/":
+            case "GET" | "HEAD", "/healthz":
                 return json_reply({"status": "ok"})
+            case "GET" | "HEAD", path if path in SHOWN and visit.caller is not None:
+                return await shown(arrived, visit.caller, self.state, self._clock())
+            case _, path if path in DOORS:
+                return await self._through(visit, arrived)
             case "GET" | "HEAD", "/readyz":
                 if self.draining:
                     return json_reply({"state": "draining"}, status=503)
@@ -364,6 +394,23 @@ class Gateway:
                 raise CallRefused("this is to be called with POST", status=405)
             case _:
                 raise CallRefused("there is nothing here", status=404)
+
+    async def _through(self, visit: Visit, arrived: Arrived) -> Reply:
+        """In, with a key that a browser shows; or out."""
+        secure = visit.scope.get("scheme") == "https"
+        if arrived.path == OUT:
+            return went_out(arrived, secure=secure)
+        caller = await key_shown(self.keys, arrived)
+        if caller is None:
+            self.metrics.add("unknown_callers")
+            refused = await self._doorman.refuse(address_of(visit.scope))
+            return turned_away("That is no key of this gateway.", status=refused.status)
+        visit.caller = caller
+        return went_in(self._sessions, caller, self._clock(), secure=secure)
+
+    @property
+    def _sessions(self) -> Sessions:
+        return sessions_of(self._signing, self.config.key)
 
     async def _call(self, visit: Visit, arrived: Arrived, caller: Caller) -> Reply:
         dialect, action = CALLS[arrived.path]

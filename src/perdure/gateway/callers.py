@@ -41,6 +41,10 @@ class KeyStore(Protocol):
         """Who sent these headers (names in lower case); None for nobody who may call."""
         ...
 
+    async def holder(self, key_id: str) -> Caller | None:
+        """Who has the key with this id, which was shown before; None where it has ended."""
+        ...
+
 
 @value
 class StaticKey:
@@ -55,6 +59,10 @@ class StaticKey:
             return Caller(principal=self.principal, spent=frozenset({OWN_HEADER}))
         spent = frozenset(name for name, shown in keys_in(headers).items() if same(shown, self.key))
         return Caller(principal=self.principal, spent=spent | {OWN_HEADER}) if spent else None
+
+    async def holder(self, key_id: str) -> Caller | None:
+        """See `KeyStore`."""
+        return None if key_id else Caller(principal=self.principal)
 
 
 def keys_in(headers: Mapping[str, str]) -> dict[str, str]:

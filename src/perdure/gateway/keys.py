@@ -163,14 +163,17 @@ class BookKeys:
             if record is not None and record.alive(self.clock()):
                 # One that was revoked, or is somebody else's, is no upstream's either.
                 spent = frozenset(name for name, value in shown.items() if value == key or parted(value))
-                return Caller(
-                    principal=record.principal,
-                    spent=spent | {OWN_HEADER},
-                    key=record.id,
-                    account=record.account,
-                    grant=record.grant,
-                )
+                return _holder(record, spent | {OWN_HEADER})
         return None
+
+    async def holder(self, key_id: str) -> Caller | None:
+        """See `KeyStore`.
+
+        Raises:
+            StoreUnreachable: nobody knows.
+        """
+        record = await anyio.to_thread.run_sync(self.book.find, key_id, limiter=self.again)
+        return _holder(record, frozenset()) if record is not None and record.alive(self.clock()) else None
 
     async def _record(self, key: str) -> KeyRecord | None:
         parts = parted(key)
@@ -197,3 +200,7 @@ class BookKeys:
         while len(self.known) > MOST_KNOWN:
             self.known.popitem(last=False)
         return record
+
+
+def _holder(record: KeyRecord, spent: frozenset[str]) -> Caller:
+    return Caller(principal=record.principal, spent=spent, key=record.id, account=record.account, grant=record.grant)
