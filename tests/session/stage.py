@@ -5,25 +5,28 @@ It knows how a session is wired. It must never know what a test asks of it.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import httpx
 
-from perdure.kernel.agent import AgentTool
+from perdure.kernel.agent import AgentTool, Ask, Model, ModelEvent
 from perdure.kernel.agent.setup import RECALL
 from perdure.kernel.context import Settings
-from perdure.kernel.messages import JsonObject, Tool
-from perdure.kernel.models import lookup
+from perdure.kernel.messages import JsonObject, Request, Tool
+from perdure.kernel.models import ModelProfile, lookup
+from perdure.kernel.wire import Codec
 from perdure.project import Opening
 from perdure.providers import ChatApi, Edge, HttpModel, anthropic, chat, openai
 from perdure.providers.edge import new_client
 from perdure.session import Bench, Session, Spec
 from perdure.testing.doubles import AnthropicDouble, Call, OpenAIDouble, Say, Turn, serve
+from perdure.testing.doubles.anthropic.models import MODELS
 from perdure.testing.doubles.record import Received
 from perdure.testing.doubles.shape import Body, as_text
 
@@ -100,11 +103,25 @@ class Stage:
         self.memory = memory
         """Whether session memory is kept."""
         self.project, self.home = top / "project", top / "home"
-        self.project.mkdir(exist_ok=True)
+        self.project.mkdir(parents=True, exist_ok=True)
         self.reader = Reader()
         self.later = 0.0
         """Seconds that pauses of the user's add to the clock."""
         self.double = self._double()
+
+    def narrowed(self, tokens: int) -> Stage:
+        """The same before a provider whose window is smaller than the model is said to have."""
+        name = "claude-sonnet-4-5"
+        narrow = {name: replace(MODELS[name], window=tokens, stops_at_window=False)}
+        self.double = AnthropicDouble(self.reader, clock=self.clock, models=narrow)
+        return self
+
+    def died(self, top: Path) -> Stage:
+        """What a process that is killed now leaves behind, for another one to go on with."""
+        left = Stage(top, self.dialect, self.window, memory=self.memory)
+        shutil.copytree(self.home, left.home)
+        left.project, left.reader, left.double = self.project, self.reader, self.double
+        return left
 
     def _double(self) -> AnthropicDouble | OpenAIDouble:
         kind = AnthropicDouble if self.dialect == "anthropic" else OpenAIDouble
@@ -144,7 +161,7 @@ class Stage:
         """The model of the dialect, with the small window."""
         near = url == NEAR
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self.double)) if near else new_client()
-        edge = Edge(client=client, clock=self.clock)
+        edge = Edge(client=client, clock=self.clock, sleep=_at_once)
         match self.dialect:
             case "anthropic":
                 profile = lookup("claude-sonnet-4-5")
@@ -160,7 +177,7 @@ class Stage:
         api = ChatApi(limit="max_completion_tokens", cache_key=True)
         return chat(profile, api_key="k", url=f"{url}/v1", api=api, edge=edge)
 
-    def spec(self, model: HttpModel, tools: Callable[[Bench], Sequence[AgentTool]] | None = None) -> Spec:
+    def spec(self, model: Model, tools: Callable[[Bench], Sequence[AgentTool]] | None = None) -> Spec:
         """What a session is made of."""
         opening = Opening.read(self.project, {"PERDURE_HOME": str(self.home), "PATH": "/usr/bin:/bin"}, self.clock())
         return Spec(
@@ -172,6 +189,44 @@ class Stage:
             answer_tokens=2_000,
             clock=self.clock,
         )
+
+
+async def _at_once(_seconds: float) -> None:
+    """A pause that takes no time."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A model whose answers wait until they are let go: what happens meanwhile is up to the test."""
+
+    model: HttpModel
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once something was asked."""
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    fails: bool = False
+    """Whether it then says nothing."""
+
+    @property
+    def profile(self) -> ModelProfile:
+        """See `perdure.kernel.agent.Model`, as for the rest."""
+        return self.model.profile
+
+    @property
+    def codec(self) -> Codec:
+        return self.model.codec
+
+    def now(self) -> float | None:
+        return self.model.now()
+
+    def request(self, ask: Ask) -> Request:
+        return self.model.request(ask)
+
+    async def stream(self, ask: Ask) -> AsyncGenerator[ModelEvent, None]:
+        self.asked.set()
+        await self.go.wait()
+        if not self.fails:
+            async for event in self.model.stream(ask):
+                yield event
 
 
 def reading(bench: Bench) -> Sequence[AgentTool]:
