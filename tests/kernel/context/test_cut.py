@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.kernel.context.cut import Cuts, cut_at, find_cut, running_loop, turn_start
+from perdure.kernel.context.cut import Cuts, cut_at, find_cut, turn_start
 from perdure.kernel.messages import Message, ToolResult, Transcript
 from perdure.testing.talk import Talk
 from perdure.testing.transcripts import transcripts
@@ -59,11 +59,9 @@ def test_nothing_is_cut_where_nothing_new_would_be_folded() -> None:
     assert find_cut(Cuts(messages, 0), messages, 0, 100, lambda _: 1) is None
 
 
-def test_the_running_loop_begins_behind_what_the_user_typed_last() -> None:
-    messages = Talk().typed("one").said("well").typed("two").rounds(2, 10).messages
+def test_a_message_that_begins_a_turn_lies_in_no_turn_before_it() -> None:
+    messages = Talk().typed("one").said("well").typed("two").messages
 
-    assert 3 == running_loop(messages)
-    assert 0 == running_loop(messages[3:])
     assert turn_start(messages, 2) is None
 
 

@@ -79,29 +79,6 @@ def turn_start(messages: Sequence[Message], index: int) -> int | None:
     return next((place for place in range(min(index, len(messages)) - 1, -1, -1) if messages[place].is_typed), None)
 
 
-def running_loop(messages: Sequence[Message]) -> int:
-    """Where the running loop begins: behind the last user-typed message; the thinking from there on stays whole.
-
-    What is typed right behind tool results does not end it: to the provider both are one turn of the user's, and the
-    thinking that led to those calls is still the latest.
-    """
-    # A loop of thousands of calls is walked before each of them: a slice reads them at once, most not typed.
-    whole = messages[:]
-    for place in range(len(whole) - 1, -1, -1):
-        message = whole[place]
-        if message.provenance == "user" and message.is_typed and not _behind_results(whole, place):
-            return place + 1
-    return 0
-
-
-def _behind_results(messages: Sequence[Message], place: int) -> bool:
-    while place > 0 and messages[place - 1].role == "user":
-        place -= 1
-        if messages[place].tool_results:
-            return True
-    return False
-
-
 def find_cut(cuts: Cuts, messages: Sequence[Message], start: int, keep: int, size: Callable[[int], int]) -> Cut | None:
     """The cut that keeps about `keep` tokens verbatim, or None where nothing new would be folded.
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from perdure.kernel.context.breaker import breaker_of
-from perdure.kernel.context.cut import running_loop
 from perdure.kernel.context.economics import cache_life
 from perdure.kernel.context.editing import EditingRule, propose_editing
 from perdure.kernel.context.edits import (
@@ -57,6 +56,7 @@ from perdure.kernel.messages import (
     Tool,
     Transcript,
     Unknown,
+    running_loop,
     weigh_blocks,
 )
 from perdure.kernel.models import ModelProfile

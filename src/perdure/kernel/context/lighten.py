@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from perdure.kernel.context.cut import running_loop
 from perdure.kernel.context.describe import call_names
 from perdure.kernel.context.edits import (
     ClearThinking,
@@ -21,7 +20,7 @@ from perdure.kernel.context.edits import (
 from perdure.kernel.context.handles import handle_of
 from perdure.kernel.context.ports import Original
 from perdure.kernel.context.situation import Proposal, Situation
-from perdure.kernel.messages import Message, RedactedThinking, Text, Thinking, Transcript
+from perdure.kernel.messages import Message, RedactedThinking, Text, Thinking, Transcript, running_loop
 
 
 def take(proposals: Iterable[Proposal], aim: int, floor: int) -> tuple[Proposal, ...]:

@@ -41,6 +41,7 @@ from perdure.kernel.messages.message import (
 from perdure.kernel.messages.readable import readable
 from perdure.kernel.messages.request import Mark, Request, Response, Tool, Ttl
 from perdure.kernel.messages.transcript import Transcript, same_start
+from perdure.kernel.messages.turns import running_loop
 from perdure.kernel.messages.weight import (
     NOTHING,
     Weight,
@@ -97,6 +98,7 @@ __all__ = [
     "readable",
     "received",
     "same_start",
+    "running_loop",
     "text_of",
     "typed_texts",
     "weigh",

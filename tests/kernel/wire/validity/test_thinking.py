@@ -94,6 +94,12 @@ def test_the_running_loop_keeps_its_thinking() -> None:
     assert [("thinking_missing", "messages.5")] == against(*HISTORY[:5], bare, RESULT)
 
 
+def test_a_word_typed_behind_the_results_does_not_end_the_loop() -> None:
+    bare = without_thinking(CALL)
+
+    assert [("thinking_missing", "messages.5")] == against(*HISTORY[:5], bare, RESULT, user("u8"))
+
+
 def test_a_model_that_binds_thinking_takes_no_hole_between() -> None:
     messages = (*HISTORY[:3], without_thinking(HISTORY[3]), *HISTORY[4:])
 

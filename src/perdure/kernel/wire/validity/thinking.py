@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perdure.kernel.messages import Block, Compaction, Message, RedactedThinking, Request, Thinking
+from perdure.kernel.messages import Block, Compaction, Message, RedactedThinking, Request, Thinking, running_loop
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.wire.validity.faults import Fault, at
 
@@ -20,7 +20,7 @@ def check_against(originals: Sequence[Message], request: Request, profile: Model
     model binds thinking, what was taken out lies at the start or the end of the whole history, never between.
     """
     known = {message.id: message for message in originals}
-    loop = _start_of_running_loop(request.messages)
+    loop = running_loop(request.messages)
     faults: list[Fault] = []
     kept: list[tuple[int, bool]] = []
     for index, message in enumerate(request.messages):
@@ -85,10 +85,6 @@ def _holes(kept: list[tuple[int, bool]]) -> Iterator[Fault]:
                     where=at(index),
                     message="thinking is gone between two messages that keep theirs; take it from the start or all",
                 )
-
-
-def _start_of_running_loop(messages: Sequence[Message]) -> int:
-    return next((index for index in range(len(messages) - 1, -1, -1) if messages[index].is_typed), 0)
 
 
 def _thinking_of(message: Message) -> list[Block]:
