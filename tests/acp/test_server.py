@@ -359,7 +359,7 @@ def test_what_cannot_be_meant_is_an_error_and_nothing_more(work: Path) -> None:
 def test_a_prompt_is_cancelled_while_the_user_thinks_about_a_question(work: Path) -> None:
     write = calls("write", path="new.txt", content="hello\n")
 
-    async def play(agent: ClientSideConnection, editor: Editor) -> str:
+    async def play(agent: ClientSideConnection, editor: Editor) -> tuple[str, list[str]]:
         editor.answers.clear()
         made = (await agent.new_session(cwd=str(work))).session_id
         async with asyncio.TaskGroup() as group:
@@ -367,11 +367,11 @@ def test_a_prompt_is_cancelled_while_the_user_thinks_about_a_question(work: Path
             await editor.until(lambda heard: heard.asked)
             await agent.cancel(session_id=made)
         editor.answers.set()
-        return prompt.result().stop_reason
+        return prompt.result().stop_reason, [one["status"] for one in editor.updates(made, "tool_call_update")]
 
-    stop, _ = played(work, replies([write]), play)
+    found, _ = played(work, replies([write]), play)
 
-    assert (stop, (work / "new.txt").exists()) == ("cancelled", False)
+    assert (found, (work / "new.txt").exists()) == (("cancelled", ["failed"]), False)
 
 
 def test_when_the_editor_goes_away_what_runs_is_ended_and_the_session_can_be_loaded(work: Path) -> None:

@@ -77,6 +77,11 @@ def ended(call: ToolUse, result: ToolResult, cwd: Path, name: str | None = None)
     )
 
 
+def cut_off(name: str) -> ToolCallProgress:
+    """A call that was interrupted. What was shown of it stays."""
+    return ToolCallProgress(session_update="tool_call_update", tool_call_id=name, status="failed")
+
+
 def printing(name: str, text: str) -> ToolCallProgress:
     """What a command has printed so far."""
     content = [tool_content(text_block(fenced(text, "")))]

@@ -74,6 +74,12 @@ class Feed:
         self._running.clear()
         self._spent = messages.Usage()
 
+    def run_ends(self) -> None:
+        """Nothing runs any more: a call that was interrupted has told no end."""
+        for one in self._running.values():
+            self._put(calls.cut_off(one.name))
+        self._running.clear()
+
     @property
     def spent(self) -> Usage:
         """What the run took so far."""

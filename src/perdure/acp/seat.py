@@ -196,6 +196,7 @@ class Seat:
             self._idle.set()
             if not self._leaves:
                 self._resting = self._group.create_task(self._rest())
+            self._feed.run_ends()
             self._tell_title(text if first else "")
             self._feed.look()
             await self._outbox.flush()

@@ -296,6 +296,8 @@ async def serve(house: House, connect: Callable[[], Any] = standard_pipe) -> Non
         finally:
             await server.close()
             await connection.close()
+            # What was about to be opened when the editor went away is open only now.
+            await server.close()
 
 
 def _folder(cwd: str) -> Path:
