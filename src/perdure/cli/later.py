@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import LazyLoader
+from threading import RLock
 from types import ModuleType
 
-LATER = frozenset({"httpx", "tree_sitter", "tree_sitter_bash"})
+LATER = frozenset({"asyncio", "html", "httpx", "tomlkit", "tree_sitter", "tree_sitter_bash"})
 """At their first use."""
 
 NEVER = frozenset({"httpx._main"})
@@ -35,11 +36,9 @@ class Later:
         """
         if name in NEVER:
             raise ModuleNotFoundError(f"the command goes without {name}", name=name)
-        if name not in LATER:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
+        spec = PathFinder.find_spec(name, path, target) if name in LATER else None
         if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
+            spec.loader = _Waiting(spec.loader)
         return spec
 
 
@@ -47,3 +46,48 @@ def load_later() -> None:
     """From now on."""
     if not any(isinstance(finder, Later) for finder in sys.meta_path):
         sys.meta_path.insert(0, Later())
+
+
+class _Waiting(Loader):
+    """Makes a module and leaves it empty."""
+
+    # `importlib.util.LazyLoader` would do, but its modules load when a second file imports them (CPython 3.11 asks for
+    # `__spec__` then), and two threads that need one at once can see half of it.
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._lock = RLock()
+        # Until the machinery of imports has made the module, and while it is being loaded, it has what it has.
+        self._busy = True
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """See `Loader`."""
+        return _Empty(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Not yet."""
+        self._busy = False
+
+    def fill(self, module: ModuleType) -> None:
+        """Load it, unless that is what asks."""
+        with self._lock:
+            if self._busy or type(module) is ModuleType:
+                return
+            self._busy = True
+            try:
+                self._loader.exec_module(module)
+                module.__class__ = ModuleType
+            finally:
+                self._busy = False
+
+
+class _Empty(ModuleType):
+    """A module that is loaded when it is asked for what it does not have yet."""
+
+    def __getattr__(self, name: str) -> object:
+        loader = self.__spec__.loader if self.__spec__ is not None else None
+        if isinstance(loader, _Waiting):
+            loader.fill(self)
+        try:
+            return self.__dict__[name]
+        except KeyError:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None

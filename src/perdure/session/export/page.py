@@ -6,7 +6,7 @@ loads nothing.
 
 from __future__ import annotations
 
-from html import escape
+import html
 
 from perdure.session.export.story import Exported, Passage, dated, passages
 
@@ -49,16 +49,16 @@ def as_html(exported: Exported) -> str:
     """The whole session."""
     body = "\n".join(_part(passage, message.time) for message in exported.messages for passage in passages(message))
     return _PAGE.format(
-        title=escape(exported.title or exported.session),
-        session=escape(exported.session),
+        title=html.escape(exported.title or exported.session),
+        session=html.escape(exported.session),
         created=dated(exported.created),
-        model=escape(exported.model or "no model"),
+        model=html.escape(exported.model or "no model"),
         body=body,
     )
 
 
 def _part(passage: Passage, time: float | None) -> str:
-    heading, text = escape(passage.heading), escape(passage.text)
+    heading, text = html.escape(passage.heading), html.escape(passage.text)
     shown = f"<pre>{text}</pre>" if passage.code else f"<div>{text}</div>"
     if passage.quiet:
         return f"<details><summary>{heading}</summary>{shown}</details>"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
-from tree_sitter import Language, Node, Parser
-from tree_sitter_bash import language
+import tree_sitter
+import tree_sitter_bash
 
 from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
@@ -20,8 +21,6 @@ LONGEST = 100_000
 """Characters of a command that is read; a longer one is unclear."""
 DEEPEST = 60
 """Levels of nesting that are read."""
-
-_BASH = Language(language())
 
 
 def _words(text: str) -> list[str]:
@@ -109,7 +108,7 @@ def read_script(text: str) -> Script:
         source = text.encode()
     except UnicodeEncodeError:
         return Script(unclear=("it has a character that no file can hold",))
-    root = Parser(_BASH).parse(source).root_node
+    root = tree_sitter.Parser(_bash()).parse(source).root_node
     reading = _Reading()
     if root.has_error:
         reading.unclear.append("it is no bash that can be read for certain")
@@ -135,14 +134,14 @@ class _Reading:
     parts: list[Simple | Redirect] = field(default_factory=list[Simple | Redirect])
     unclear: list[str] = field(default_factory=list[str])
 
-    def inside(self, node: Node, depth: int, *, repeated: bool) -> None:
+    def inside(self, node: tree_sitter.Node, depth: int, *, repeated: bool) -> None:
         if depth > DEEPEST:
             self.unclear.append("it is nested too deeply")
             return
         for child in node.named_children:
             self.node(child, depth + 1, repeated=repeated or node.type in _REPEATED)
 
-    def node(self, node: Node, depth: int, *, repeated: bool) -> None:
+    def node(self, node: tree_sitter.Node, depth: int, *, repeated: bool) -> None:
         match node.type:
             case "command" | "declaration_command" | "unset_command" | "variable_assignment":
                 self.simple(node, depth, repeated=repeated)
@@ -169,7 +168,7 @@ class _Reading:
                     self.unclear.append(_named(kind))
                 self.inside(node, depth, repeated=repeated)
 
-    def simple(self, node: Node, depth: int, *, repeated: bool) -> None:
+    def simple(self, node: tree_sitter.Node, depth: int, *, repeated: bool) -> None:
         words: list[Word] = []
         assigned: list[tuple[str, Word]] = []
         if node.type in ("declaration_command", "unset_command"):
@@ -195,7 +194,7 @@ class _Reading:
                 case _:
                     self.node(child, depth + 1, repeated=repeated)
 
-    def redirect(self, node: Node) -> None:
+    def redirect(self, node: tree_sitter.Node) -> None:
         targets = node.children_by_field_name("destination")
         operator = next((child.type for child in node.children if not child.is_named), "")
         if len(targets) != 1:
@@ -207,7 +206,7 @@ class _Reading:
             if target.type != "process_substitution":
                 self.parts.append(Redirect(target=word, writes=operator not in ("<", "<&")))
 
-    def here_document(self, node: Node) -> None:
+    def here_document(self, node: tree_sitter.Node) -> None:
         start = next((_text(child) for child in node.children if child.type == "heredoc_start"), "")
         body = next((_text(child) for child in node.children if child.type == "heredoc_body"), "")
         matched = _DELIMITER.fullmatch(start)
@@ -216,7 +215,7 @@ class _Reading:
         elif not matched[1] and ("`" in body or "\\" in body or "$((" in body or "$[" in body):
             self.unclear.append("a here-document has text that the shell expands")
 
-    def test(self, node: Node, depth: int, *, repeated: bool) -> None:
+    def test(self, node: tree_sitter.Node, depth: int, *, repeated: bool) -> None:
         """`[[ x -eq y ]]` evaluates both sides, where a subscript may run a command."""
         words = [word for word in _text(node).split() if word not in ("[", "]", "[[", "]]", "!")]
         if any(word in _NUMERIC_TESTS for word in words) and not all(
@@ -226,7 +225,7 @@ class _Reading:
         for child in node.named_children:
             self.tested(child, depth + 1, repeated=repeated)
 
-    def tested(self, node: Node, depth: int, *, repeated: bool) -> None:
+    def tested(self, node: tree_sitter.Node, depth: int, *, repeated: bool) -> None:
         if node.type == "unary_expression" and _text(node.children[0]) in _FILE_TESTS:
             operand = node.children[-1]
             # The grammar takes a tilde there for an operator.
@@ -240,12 +239,12 @@ class _Reading:
         else:
             self.node(node, depth, repeated=repeated)
 
-    def expansion(self, node: Node) -> None:
+    def expansion(self, node: tree_sitter.Node) -> None:
         operators = [child.type for child in node.children if not child.is_named]
         if any(one not in ("${", "}", ":-", ":+", "-", "+", "#", "##", "%", "%%", ":?", "?") for one in operators):
             self.unclear.append("it changes a variable, or evaluates it, while it expands it")
 
-    def leaf(self, node: Node) -> None:
+    def leaf(self, node: tree_sitter.Node) -> None:
         text = _text(node)
         if node.type == "simple_expansion" and text == "$_":
             self.unclear.append("it uses `$_`")
@@ -255,7 +254,12 @@ class _Reading:
             self.unclear.append("it is not complete")
 
 
-def word_of(node: Node) -> Word:
+@cache
+def _bash() -> tree_sitter.Language:
+    return tree_sitter.Language(tree_sitter_bash.language())
+
+
+def word_of(node: tree_sitter.Node) -> Word:
     """A word as its command gets it, as far as that can be told."""
     source = _text(node)
     match node.type:
@@ -277,7 +281,7 @@ def word_of(node: Node) -> Word:
             return Word(text=source, known=False)
 
 
-def _double_quoted(node: Node, source: str) -> Word:
+def _double_quoted(node: tree_sitter.Node, source: str) -> Word:
     if any(child.type != "string_content" for child in node.named_children):
         inner = node.named_children[0]
         matched = _NAMED.fullmatch(_text(inner))
@@ -288,7 +292,7 @@ def _double_quoted(node: Node, source: str) -> Word:
     return Word(text=re.sub(r'\\(["\\$`\n])', r"\1", source[1:-1]))
 
 
-def _joined(node: Node, source: str) -> Word:
+def _joined(node: tree_sitter.Node, source: str) -> Word:
     if source == "{}":
         return Word(text="{}")
     parts = [word_of(child) for child in node.children]
@@ -325,7 +329,7 @@ def _unescaped(source: str, *, keep: bool = False) -> str:
     return re.sub(r"\\(.)", r"\1" if keep else "", source, flags=re.DOTALL)
 
 
-def _text(node: Node | None) -> str:
+def _text(node: tree_sitter.Node | None) -> str:
     return node.text.decode() if node is not None and node.text is not None else ""
 
 
