@@ -117,3 +117,13 @@ def test_facts_that_the_user_states_about_a_model_hold() -> None:
 
     profile = choose(settled(text), {}, ()).profile
     assert (profile.window.tokens, profile.prices and profile.prices.input) == (12_000, 1.0)
+
+
+def test_what_the_user_does_not_state_about_a_known_model_stays_known() -> None:
+    known = choose(settled(), {"ANTHROPIC_API_KEY": "ka"}, ()).profile
+    text = f'[models."{known.id}"]\nwindow = 60000'
+
+    stated = choose(settled(text), {"ANTHROPIC_API_KEY": "ka"}, ()).profile
+
+    assert 60_000 == stated.window.tokens
+    assert (known.prices, known.window.max_output) == (stated.prices, stated.window.max_output)

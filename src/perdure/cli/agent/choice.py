@@ -193,7 +193,11 @@ def _on_this_machine(local: Sequence[LocalModel], wanted: str | None) -> Chosen 
 def _declared(chosen: Chosen, settled: Settled) -> Chosen:
     """With the facts that the user states about the model."""
     facts = settled.named("models").get(chosen.name)
-    profile = declare({"id": chosen.name, **facts}) if facts is not None else chosen.profile
+    profile = chosen.profile
+    if facts is not None:
+        # What is not stated stays as it is known: who names a window loses no price.
+        ground = {"like": chosen.name} if profile.known and not {"like", "dialect"} & facts.keys() else {}
+        profile = declare({"id": chosen.name, **ground, **facts})
     window = settled.whole("window")
     if window is not None and (profile.window.tokens is None or window < profile.window.tokens):
         profile = replace(profile, window=replace(profile.window, tokens=window))
