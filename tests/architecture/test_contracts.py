@@ -17,13 +17,15 @@ PURE = "The kernel performs nothing"
 ALONE = "The kernel has never heard of the product or of an SDK"
 DOOR = "The kernel never enters by the public door"
 LAB = "The lab cannot spend money"
+CLUSTER = "The cluster cannot spend money"
 DOUBLES = "The doubles of providers judge by themselves"
 CYCLES = "No cycles between siblings"
 
 # A house with every room of the plan, each importing all that it may.
 HOUSE = {
     "__init__": "import perdure.kernel.agent",
-    "cli": "import perdure.terminal, perdure.acp, perdure.gateway, perdure.lab, perdure.testing",
+    "cli": "import perdure.cluster, perdure.terminal, perdure.acp, perdure.gateway, perdure.lab, perdure.testing",
+    "cluster": "import perdure.lab, distributed, fsspec",
     "terminal": "import perdure.session",
     "acp": "import perdure.session",
     "gateway": "import perdure.session",
@@ -97,9 +99,11 @@ VIOLATIONS = {
     "a folder in the kernel": Violation(file="kernel/context/engine", source="import os.path", breaks={PURE}),
     "chance in the kernel": Violation(file="kernel/messages", source="from uuid import uuid4", breaks={PURE}),
     "an event loop in the kernel's table": Violation(file="kernel/agent/step", source="import asyncio", breaks={PURE}),
-    "a network client in the kernel": Violation(file="kernel/wire", source="import httpx", breaks={ALONE, LAB}),
+    "a network client in the kernel": Violation(
+        file="kernel/wire", source="import httpx", breaks={ALONE, LAB, CLUSTER}
+    ),
     "a model SDK in the kernel": Violation(
-        file="kernel/wire", source="from anthropic import types", breaks={ALONE, LAB}
+        file="kernel/wire", source="from anthropic import types", breaks={ALONE, LAB, CLUSTER}
     ),
     "the product in the kernel": Violation(
         file="kernel/context/engine", source="import perdure.log", breaks={PRODUCT, PURE, CYCLES}
@@ -121,10 +125,12 @@ VIOLATIONS = {
         file="session", source="import perdure.testing", breaks={PRODUCT, CYCLES}
     ),
     "secrets that read the log": Violation(file="guard", source="import perdure.log", breaks={PRODUCT}),
-    "a lab with a provider": Violation(file="lab", source="import perdure.providers", breaks={LAB}),
-    "a lab with a session": Violation(file="lab", source="import perdure.session", breaks={LAB}),
-    "a lab with a network client": Violation(file="lab", source="import httpx", breaks={LAB}),
-    "a lab with a socket behind the log": Violation(file="log", source="import socket", breaks={LAB}),
+    "a cluster with a provider": Violation(file="cluster", source="import perdure.providers", breaks={CLUSTER}),
+    "a lab with a cluster": Violation(file="lab", source="import distributed", breaks={LAB}),
+    "a lab with a provider": Violation(file="lab", source="import perdure.providers", breaks={LAB, CLUSTER}),
+    "a lab with a session": Violation(file="lab", source="import perdure.session", breaks={LAB, CLUSTER}),
+    "a lab with a network client": Violation(file="lab", source="import httpx", breaks={LAB, CLUSTER}),
+    "a lab with a socket behind the log": Violation(file="log", source="import socket", breaks={LAB, CLUSTER}),
     "a strategy that knows the engine": Violation(
         file="kernel/context/strategies/fold", source="import perdure.kernel.context.engine", breaks={CYCLES}
     ),
@@ -182,4 +188,4 @@ def test_every_contract_is_broken_by_some_violation(reports: dict[str, str]) -> 
 def test_rooms_that_are_not_built_yet_break_nothing(tmp_path: Path) -> None:
     report = lint(build(FOUNDATION, tmp_path))[str(tmp_path)]
 
-    assert {PRODUCT, KERNEL, PURE, ALONE, DOOR, LAB, DOUBLES, CYCLES} == verdicts(report, "KEPT"), report
+    assert {PRODUCT, KERNEL, PURE, ALONE, DOOR, LAB, CLUSTER, DOUBLES, CYCLES} == verdicts(report, "KEPT"), report

@@ -84,19 +84,19 @@ def test_one_process_and_two_print_the_same(tmp_path: Path, capsysbinary: pytest
 def test_what_was_worked_out_once_is_not_worked_out_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = session(tmp_path, "one")
     plan = Plan(trials=(Trial(policy="balanced"),), price=RecallPrice(), kept=tmp_path / "kept", version="1")
-    first = work(path, plan)
+    first = work(str(path), plan)
     monkeypatch.setattr(sweeping, "rows_of", None)
 
-    assert first == work(path, plan)
+    assert first == work(str(path), plan)
 
 
 def test_results_of_other_content_or_code_are_not_taken(tmp_path: Path) -> None:
     path = session(tmp_path, "one")
     trials = (Trial(policy="append-only"),)
     for version in ("1", "2"):
-        work(path, Plan(trials=trials, price=RecallPrice(), kept=tmp_path / "kept", version=version))
+        work(str(path), Plan(trials=trials, price=RecallPrice(), kept=tmp_path / "kept", version=version))
     path.write_bytes(path.read_bytes() + b"\n")
-    work(path, Plan(trials=trials, price=RecallPrice(), kept=tmp_path / "kept", version="2"))
+    work(str(path), Plan(trials=trials, price=RecallPrice(), kept=tmp_path / "kept", version="2"))
 
     assert 3 == sum(one.is_file() for one in (tmp_path / "kept").rglob("*"))
     assert version_of_code() == version_of_code()

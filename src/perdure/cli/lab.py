@@ -9,23 +9,24 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from itertools import product
-from pathlib import Path
+from itertools import chain, product
+from pathlib import Path, PurePath
 
 from perdure.cli import lab_cache, lab_canaries
+from perdure.cli.elsewhere import FILES, listed, swept
 from perdure.cli.progress import Progress
 from perdure.guard.plain import one_line
 from perdure.kernel.context import PRESETS
 from perdure.kernel.errors import UserError
-from perdure.kernel.messages import JsonObject, encode_json
+from perdure.kernel.messages import encode_json
 from perdure.lab.frontier import Total, advised, saving, totals
 from perdure.lab.policies import PEERS, POLICIES
 from perdure.lab.providers import PROVIDERS
-from perdure.lab.readers import walk
 from perdure.lab.recall import RecallPrice
 from perdure.lab.report.page.grid import grid_page
 from perdure.lab.report.sweep import sweep_json, sweep_markdown, sweep_table
-from perdure.lab.sweep import Plan, Slimming, sweep, version_of_code
+from perdure.lab.rows import Rows
+from perdure.lab.sweep import Plan, version_of_code
 from perdure.lab.trial import Trial, policy_of
 
 OPTIONS = {
@@ -53,6 +54,9 @@ ADVISED = (
 
 COMPARED = ("append-only", "summary-85", "balanced")
 """What advice is held against."""
+
+NEVER_FULL = "; it never summarised: the window was never full enough. Give the window that you have, with --window"
+"""Said of a summary near the window: where a model's window is large, it is append-only on most sessions."""
 
 SWEEP = """\
 Replays the sessions under every combination of the given values and draws the frontier: price against what stays
@@ -86,7 +90,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
 
 
 def _shared(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a recorded session, or a folder of them")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
     parser.add_argument("--window", nargs="+", type=int, metavar="N", help="windows in tokens")
     parser.add_argument("--model", nargs="+", metavar="M", help="price as these models")
     parser.add_argument(
@@ -98,6 +102,7 @@ def _shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recall-call", type=int, default=RecallPrice().call, metavar="N", help="tokens of its call")
     parser.add_argument("--gone-factor", type=float, default=RecallPrice().gone, metavar="X", help="gone, in recalls")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (one per core)")
+    parser.add_argument("--scheduler", metavar="URL", help="a Dask cluster that does the work, as tcp://host:8786")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where results are kept")
     parser.add_argument("--no-cache", action="store_true", help="keep no results")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -109,7 +114,8 @@ def run_sweep(options: argparse.Namespace) -> int:
     """Run the grid and print it."""
     trials = _trials(options)
     rows, troubles = _rows(options, trials)
-    _report(options, rows, totals(rows))
+    with rows:
+        _report(options, rows, totals(rows))
     return 2 if troubles else 0
 
 
@@ -122,19 +128,20 @@ def run_advise(options: argparse.Namespace) -> int:
     trials = [_trial(name, (), grounds[0]) for name in known]
     trials += [_trial("balanced", changes, grounds[0]) for changes in ADVISED if changes]
     rows, troubles = _rows(options, trials)
-    found = totals(rows)
-    choice = advised([one for one in found if one.trial["policy"] in PRESETS])
-    if choice is None:
-        raise UserError("no recorded session was found there; see `perdure replay --help` for the formats")
-    _report(options, rows, found)
-    if not options.json:
-        print(_reasons(choice, found, rows), end="")
+    with rows:
+        found = totals(rows)
+        choice = advised([one for one in found if one.trial["policy"] in PRESETS])
+        if choice is None:
+            raise UserError("no recorded session was found there; see `perdure replay --help` for the formats")
+        _report(options, rows, found)
+        if not options.json:
+            print(_reasons(choice, found, rows), end="")
     if options.write is not None:
         _write(options.write, _settings_text(choice))
     return 2 if troubles else 0
 
 
-def _reasons(choice: Total, found: Sequence[Total], rows: Sequence[JsonObject]) -> str:
+def _reasons(choice: Total, found: Sequence[Total], rows: Rows) -> str:
     """Why this one, in lines."""
     lines = [
         f"advice: {choice.label}",
@@ -143,10 +150,11 @@ def _reasons(choice: Total, found: Sequence[Total], rows: Sequence[JsonObject]) 
     ]
     for other in found:
         if other.label != choice.label and other.trial["policy"] in COMPARED and not other.trial["changes"]:
-            one = saving(rows, choice.label, other.label)
+            one = saving(chain(rows.of(choice.label), rows.of(other.label)), choice.label, other.label)
+            idle = "" if other.summaries or not other.label.startswith("summary") else NEVER_FULL
             lines.append(
                 f"  against {other.label}: {one.mean:+.1%} saved (95 %: {one.low:+.1%} to {one.high:+.1%}), "
-                f"no dearer in {one.wins:.0%} of {choice.sessions} sessions"
+                f"no dearer in {one.wins:.0%} of {choice.sessions} sessions{idle}"
             )
     lines.append(
         f"  of {choice.asked} needed items {choice.visible} stay visible, {choice.recallable} are recallable, "
@@ -179,7 +187,7 @@ def _trials(options: argparse.Namespace) -> list[Trial]:
             trials += [_trial(policy, tuple(chosen), ground) for chosen in changes]
     for trial in trials:
         policy_of(trial)
-    return trials
+    return list(dict.fromkeys(trials))
 
 
 def _grounds(options: argparse.Namespace) -> list[tuple[str | None, int | None, str | None]]:
@@ -215,23 +223,28 @@ def _value(text: str, kind: type[int] | type[float]) -> int | float | str | None
         raise UserError(f"{text!r} is no number; give one, or `off`") from error
 
 
-def _rows(options: argparse.Namespace, trials: Sequence[Trial]) -> tuple[list[JsonObject], list[str]]:
-    paths = list(walk([Path(name) for name in options.files]))
+def _rows(options: argparse.Namespace, trials: Sequence[Trial]) -> tuple[Rows, list[str]]:
+    places = list(listed(options.files))
     price = RecallPrice(cap=options.recall_cap, call=options.recall_call, gone=options.gone_factor)
     kept = None if options.no_cache else options.cache or _cache_folder()
     plan = Plan(trials=tuple(trials), price=price, kept=kept, version=version_of_code())
-    progress, slimming, rows, troubles = Progress(), Slimming(), list[JsonObject](), list[str]()
-    for number, done in enumerate(sweep(paths, plan, options.jobs)):
-        progress.show(f"{len(trials)} trials on {one_line(done.path.name)}", number + 1, len(paths))
-        path = one_line(str(done.path))
-        rows += [slimming.slim({**row, "file": one_line(str(row["file"])), "path": path}) for row in done.rows]
-        troubles += [done.trouble] if done.trouble else []
-    progress.clear()
-    for trouble in troubles:
-        print(f"perdure: {trouble}", file=sys.stderr)
     # Files are done in any order; what is printed must not depend on it.
-    order = {trial.label: place for place, trial in enumerate(trials)}
-    rows.sort(key=lambda row: (order[str(row["label"])], str(row["path"]), str(row["file"])))
+    order = {place: number for number, place in enumerate(sorted(places))}
+    progress, rows, troubles = Progress(), Rows([trial.label for trial in trials]), list[str]()
+    try:
+        for number, done in enumerate(swept(places, plan, options.jobs, options.scheduler)):
+            path = one_line(done.place)
+            progress.show(f"{len(trials)} trials on {PurePath(path).name}", number + 1, len(places))
+            named = [{**row, "file": one_line(str(row["file"])), "path": path} for row in done.rows]
+            rows.add(order[done.place], named)
+            troubles += [done.trouble] if done.trouble else []
+    except BaseException:
+        rows.close()
+        raise
+    finally:
+        progress.clear()
+    for trouble in sorted(troubles):
+        print(f"perdure: {one_line(trouble)}", file=sys.stderr)
     return rows, troubles
 
 
@@ -240,17 +253,26 @@ def _cache_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "perdure" / "lab"
 
 
-def _report(options: argparse.Namespace, rows: Sequence[JsonObject], found: Sequence[Total]) -> None:
+def _report(options: argparse.Namespace, rows: Rows, found: Sequence[Total]) -> None:
     if not found:
         raise UserError("no recorded session was found there; see `perdure replay --help` for the formats")
     if options.html is not None:
-        _write(options.html, grid_page(found, rows, options.prefill))
+        _write(options.html, grid_page(found, rows.notable(), options.prefill))
     if options.json:
-        sys.stdout.buffer.write(encode_json({"totals": [*sweep_json(found)], "rows": [*rows]}) + b"\n")
+        _print_json(rows, found)
     elif options.markdown:
         print(sweep_markdown(found, options.prefill), end="")
     else:
         print(sweep_table(found, options.prefill), end="")
+
+
+def _print_json(rows: Rows, found: Sequence[Total]) -> None:
+    """One object, row by row: together they may not fit into memory."""
+    out = sys.stdout.buffer
+    out.write(b'{"totals":' + encode_json([*sweep_json(found)]) + b',"rows":[')
+    for number, row in enumerate(rows):
+        out.write((b"," if number else b"") + encode_json(row))
+    out.write(b"]}\n")
 
 
 def _write(path: Path, text: str) -> None:

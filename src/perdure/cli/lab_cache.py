@@ -9,13 +9,13 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
+from perdure.cli.elsewhere import FILES, here, listed
 from perdure.guard.plain import one_line
 from perdure.kernel.errors import PerdureError
 from perdure.kernel.messages import encode_json
 from perdure.lab.doctor import doctor_rows, doctor_text, incidents
-from perdure.lab.readers import read, walk
+from perdure.lab.readers import read
 from perdure.lab.recording import Recording
 
 
@@ -23,7 +23,7 @@ from perdure.lab.recording import Recording
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommand."""
     parser = commands.add_parser("cache", help="what broke the cache of recorded sessions", description=__doc__)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a recorded session, or a folder of them")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
     parser.add_argument("--model", metavar="M", help="price as this model (default: the session's own)")
     parser.add_argument("--json", action="store_true", help="print every break as JSON")
     parser.set_defaults(run=run)
@@ -43,9 +43,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recordings(names: list[str], troubles: list[str]) -> Iterator[Recording]:
-    for path in walk([Path(name) for name in names]):
+    for place in listed(names):
         try:
-            for recording in read(path):
-                yield replace(recording, file=one_line(recording.file))
+            with here(place) as path:
+                for recording in read(path):
+                    yield replace(recording, file=one_line(recording.file))
         except PerdureError as error:
             troubles.append(str(error))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from perdure.cli.elsewhere import FILES, here, listed
 from perdure.guard.plain import one_line
 from perdure.kernel.context import PRESETS, preset
 from perdure.kernel.errors import PerdureError, UserError
@@ -21,7 +22,7 @@ from perdure.lab.canaries import KINDS, CanaryKind, Sighting, judged, plant, sur
 from perdure.lab.policies import PEERS, POLICIES, Policy, policy_named
 from perdure.lab.policies.engine import engine_without_model
 from perdure.lab.providers import profile_of
-from perdure.lab.readers import read, walk
+from perdure.lab.readers import read
 
 ROUNDS = 8
 """Rounds that the table shows."""
@@ -41,7 +42,7 @@ which of them each policy still shows after each fold of the history. A rule tha
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommand."""
     parser = commands.add_parser("canaries", help="what survives a policy, by kind and round", description=DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a recorded session, or a folder of them")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
     parser.add_argument("--policy", action="append", metavar="NAME", choices=[*POLICIES, *PEERS])
     parser.add_argument(
         "--summarizer",
@@ -69,9 +70,10 @@ def run(options: argparse.Namespace) -> int:
     for name in names:
         sightings: list[Sighting] = []
         answers: Counter[tuple[CanaryKind, str]] = Counter()
-        for path in walk([Path(file) for file in options.files]):
+        for place in listed(options.files):
             try:
-                found = _of_file(path, _policy(name, options.summarizer), options, judge, answers)
+                with here(place) as path:
+                    found = _of_file(path, _policy(name, options.summarizer), options, judge, answers)
             except PerdureError as error:
                 troubles.append(str(error))
                 continue

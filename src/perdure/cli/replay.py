@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from perdure.cli.elsewhere import FILES, here, listed
 from perdure.cli.progress import Progress
 from perdure.guard.plain import one_line
 from perdure.kernel.context import with_window
@@ -19,7 +20,7 @@ from perdure.kernel.errors import PerdureError, UserError
 from perdure.kernel.messages import encode_json
 from perdure.kernel.models import ModelProfile, lookup
 from perdure.lab.policies import PEERS, POLICIES, followed, policy_named
-from perdure.lab.readers import read, walk
+from perdure.lab.readers import read
 from perdure.lab.recording import Recording
 from perdure.lab.replay import Setting, Subject, recorded, replay
 from perdure.lab.report.page import page
@@ -79,7 +80,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a recorded session, or a folder of them")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
     parser.add_argument(
         "--policy",
         action="append",
@@ -104,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     troubles: list[str] = []
     outcomes: list[Outcome] = []
     recordings: list[Recording] = []
-    for recording in _recordings([Path(name) for name in options.files], progress, troubles):
+    for recording in _recordings(options.files, progress, troubles):
         if options.validate:
             recordings.append(recording)
         else:
@@ -142,14 +143,15 @@ def _print(outcomes: list[Outcome], options: argparse.Namespace) -> None:
         print(table(outcomes), end="")
 
 
-def _recordings(paths: list[Path], progress: Progress, troubles: list[str]) -> Iterator[Recording]:
+def _recordings(names: list[str], progress: Progress, troubles: list[str]) -> Iterator[Recording]:
     """Every session in the files, one after the other; what cannot be read is told and the others go on."""
-    for path in walk(paths):
-        progress.show(f"reading {one_line(path.name)}", 0, 0)
+    for place in listed(names):
+        progress.show(f"reading {one_line(PurePath(place).name)}", 0, 0)
         try:
-            for recording in read(path):
-                # The name of a file, or of a thread in it, is another's text: it must not steer the terminal.
-                yield replace(recording, file=one_line(recording.file))
+            with here(place) as path:
+                for recording in read(path):
+                    # The name of a file, or of a thread in it, is another's text: it must not steer the terminal.
+                    yield replace(recording, file=one_line(recording.file))
         except PerdureError as error:
             troubles.append(str(error))
 

@@ -65,7 +65,7 @@ def _of_thread(recording: Recording, thread: Sequence[tuple[int, Asked]], model:
         again = max(0, min(left, usage.prompt_tokens) - read)
         units = again * max(0.0, profile.cache.write_multiplier(0) - profile.cache.read)
         cause = cause_of(before, now, profile) or "unexplained"
-        gap = None if before.time is None or now.time is None else now.time - before.time
+        gap = _pause(before, now)
         yield Incident(
             file=recording.file,
             request=number,
@@ -77,6 +77,13 @@ def _of_thread(recording: Recording, thread: Sequence[tuple[int, Asked]], model:
             usd=None if profile.prices is None else units * profile.prices.input / 1_000_000,
             advice=_advice(cause, gap, left, profile),
         )
+
+
+def _pause(before: Asked, now: Asked) -> float | None:
+    """Seconds between two requests; None where the recording's times do not tell, as where a clock was set back."""
+    if before.time is None or now.time is None or now.time < before.time:
+        return None
+    return now.time - before.time
 
 
 def _advice(cause: Cause, gap: float | None, left: int, profile: ModelProfile) -> str:

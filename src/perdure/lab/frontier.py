@@ -7,7 +7,8 @@ only between trials of the same model, window and provider, over the same sessio
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from perdure.kernel.messages import Json, JsonObject
@@ -15,6 +16,29 @@ from perdure.kernel.value import value
 
 DRAWS = 1_000
 """Resamplings of the sessions behind an interval."""
+
+_SUMMED = [
+    "requests",
+    "asked",
+    "visible",
+    "recallable",
+    "gone",
+    "recalls",
+    "summaries",
+    "edited",
+    "sent",
+    "fresh",
+    "units",
+    "recall_units",
+    "reread_units",
+    "rerun_units",
+    "usd",
+    "invalid",
+    "over",
+    "infeasible",
+    "least_sent_once",
+    "least_free_rewrites",
+]
 
 SPREAD = 0.95
 """Part of the resamplings that lie within the interval."""
@@ -49,6 +73,10 @@ class Total:
     """Requests that a provider would have refused, or that did not fit, or could not be made."""
     least_sent_once: float
     least_free_rewrites: float
+    kinds: Mapping[str, int]
+    """Bytes of all requests together by kind."""
+    breaks: Mapping[str, int]
+    """Breaks of the cache by cause."""
     ratio: float | None = None
     """Of append-only on the same ground."""
     best: bool = False
@@ -85,18 +113,24 @@ class Saving:
 
 def totals(rows: Iterable[JsonObject]) -> list[Total]:
     """The sums for each trial, in the order of their first rows, with the frontier marked."""
-    found: dict[str, list[JsonObject]] = {}
+    found: dict[str, _Sums] = {}
     for row in rows:
-        found.setdefault(str(row["label"]), []).append(row)
-    sums = [_total(label, group) for label, group in found.items()]
+        label = str(row["label"])
+        if label not in found:
+            found[label] = _Sums(row)
+        found[label].add(row)
+    sums = [one.total(label) for label, one in found.items()]
     base = {_ground(one): one.price for one in sums if one.trial["policy"] == "append-only"}
     return [_placed(one, sums, base.get(_ground(one))) for one in sums]
 
 
-def saving(rows: Sequence[JsonObject], label: str, against: str, seed: int = 0) -> Saving:
+def saving(rows: Iterable[JsonObject], label: str, against: str, seed: int = 0) -> Saving:
     """What `label` saves against another trial; the same seed gives the same interval."""
-    ours = {_session(row): price_of(row) for row in rows if row["label"] == label}
-    theirs = {_session(row): price_of(row) for row in rows if row["label"] == against}
+    prices: dict[str, dict[str, float]] = {label: {}, against: {}}
+    for row in rows:
+        if (name := str(row["label"])) in prices:
+            prices[name][_session(row)] = price_of(row)
+    ours, theirs = prices[label], prices[against]
     pairs = [(ours[name], theirs[name]) for name in ours if name in theirs]
     if not pairs:
         return Saving(mean=0.0, low=0.0, high=0.0, wins=0.0)
@@ -139,35 +173,56 @@ def _session(row: JsonObject) -> str:
     return f"{row['file']} {row.get('path', '')}"
 
 
-def _total(label: str, rows: Sequence[JsonObject]) -> Total:
-    def count(*keys: str) -> int:
-        return int(sum(number(row[key]) for row in rows for key in keys))
+class _Sums:
+    """The rows of one trial, added up one by one: none of them is held."""
 
-    trial = rows[0]["trial"]
-    priced = all(row["usd"] is not None for row in rows)
-    return Total(
-        label=label,
-        trial=trial if isinstance(trial, dict) else {},
-        sessions=len(rows),
-        requests=count("requests"),
-        units=sum(number(row["units"]) for row in rows),
-        recall_units=sum(number(row["recall_units"]) for row in rows),
-        gone_units=sum(number(row["reread_units"]) + number(row["rerun_units"]) for row in rows),
-        usd=sum(number(row["usd"]) for row in rows) if priced else None,
-        asked=count("asked"),
-        visible=count("visible"),
-        recallable=count("recallable"),
-        gone=count("gone"),
-        recalls=count("recalls"),
-        summaries=count("summaries"),
-        edited=count("edited"),
-        peak=int(max(number(row["peak"]) for row in rows)),
-        sent=count("sent"),
-        fresh=count("fresh"),
-        faults=count("invalid", "over", "infeasible"),
-        least_sent_once=sum(number(row["least_sent_once"]) for row in rows),
-        least_free_rewrites=sum(number(row["least_free_rewrites"]) for row in rows),
-    )
+    def __init__(self, first: JsonObject) -> None:
+        trial = first["trial"]
+        self._trial: JsonObject = trial if isinstance(trial, dict) else {}
+        self._sessions = 0
+        self._priced = True
+        self._peak = 0
+        self._sums = dict.fromkeys(_SUMMED, 0.0)
+        self._kinds: Counter[str] = Counter()
+        self._breaks: Counter[str] = Counter()
+
+    def add(self, row: JsonObject) -> None:
+        self._sessions += 1
+        self._priced = self._priced and row["usd"] is not None
+        self._peak = max(self._peak, int(number(row["peak"])))
+        for key in _SUMMED:
+            self._sums[key] += number(row[key])
+        for counter, parts in ((self._kinds, row.get("kinds")), (self._breaks, row.get("breaks"))):
+            for name, part in parts.items() if isinstance(parts, dict) else ():
+                counter[name] += int(number(part))
+
+    def total(self, label: str) -> Total:
+        sums = self._sums
+        return Total(
+            label=label,
+            trial=self._trial,
+            sessions=self._sessions,
+            requests=int(sums["requests"]),
+            units=sums["units"],
+            recall_units=sums["recall_units"],
+            gone_units=sums["reread_units"] + sums["rerun_units"],
+            usd=sums["usd"] if self._priced else None,
+            asked=int(sums["asked"]),
+            visible=int(sums["visible"]),
+            recallable=int(sums["recallable"]),
+            gone=int(sums["gone"]),
+            recalls=int(sums["recalls"]),
+            summaries=int(sums["summaries"]),
+            edited=int(sums["edited"]),
+            peak=self._peak,
+            sent=int(sums["sent"]),
+            fresh=int(sums["fresh"]),
+            faults=int(sums["invalid"] + sums["over"] + sums["infeasible"]),
+            least_sent_once=sums["least_sent_once"],
+            least_free_rewrites=sums["least_free_rewrites"],
+            kinds=dict(self._kinds),
+            breaks=dict(self._breaks),
+        )
 
 
 def _placed(one: Total, all_of_them: Sequence[Total], base: float | None) -> Total:

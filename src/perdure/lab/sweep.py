@@ -11,10 +11,11 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeAlias
 
 from perdure.kernel.errors import InvalidJson, PerdureError
 from perdure.kernel.messages import Json, JsonObject, decode_json, encode_json
@@ -26,9 +27,8 @@ from perdure.lab.trial import Trial, rows_of
 CODE = ("kernel", "lab")
 """The packages whose code decides a figure."""
 
-
-DEAREST = 10
-"""Sessions of a trial whose dearest moments are kept: the ten dearest of all are among them."""
+Results: TypeAlias = dict[Trial, list[JsonObject]]
+"""Rows of one file: one for each of its recordings, by trial."""
 
 
 @value
@@ -47,23 +47,29 @@ class Plan:
 class Done:
     """A file that was worked through."""
 
-    path: Path
+    place: str
+    """Where it lies: a path, or whatever else whoever worked on it can open."""
     rows: tuple[JsonObject, ...] = ()
     trouble: str = ""
     """Why it could not be read."""
 
 
-def sweep(paths: Sequence[Path], plan: Plan, workers: int) -> Iterator[Done]:
+Worker: TypeAlias = Callable[[str, Plan], Done]
+"""What works on one file; a function that another process can import."""
+
+
+def sweep(places: Sequence[str], plan: Plan, workers: int, worker: Worker | None = None) -> Iterator[Done]:
     """Every file, in the order in which they are done; at most two files wait for each worker."""
-    if workers <= 1 or len(paths) <= 1:
-        yield from (work(path, plan) for path in paths)
+    todo = worker or work
+    if workers <= 1 or len(places) <= 1:
+        yield from (todo(place, plan) for place in places)
         return
     # Forked children would share this process's locks and open files; spawned ones start clean on every system.
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_deaf)
     running: set[Future[Done]] = set()
     try:
-        for path in paths:
-            running.add(pool.submit(work, path, plan))
+        for place in places:
+            running.add(pool.submit(todo, place, plan))
             if len(running) >= 2 * workers:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
@@ -79,75 +85,69 @@ def _deaf() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def work(path: Path, plan: Plan) -> Done:
+def work(place: str, plan: Plan) -> Done:
     """One file: what is kept is taken, the rest is worked out and kept."""
+    path = Path(place)
     try:
-        digest = _digest(path)
-        names = [_name(digest, trial, plan) for trial in plan.trials]
-        kept = [_kept(plan.kept, name) for name in names]
-        missing = [trial for trial, rows in zip(plan.trials, kept, strict=True) if rows is None]
-        made: dict[Trial, list[JsonObject]] = {trial: [] for trial in missing}
-        if missing:
-            for recording in read(path):
-                for trial, row in zip(missing, rows_of(recording, missing, plan.price, time.perf_counter), strict=True):
-                    made[trial].append(row)
-        rows: list[JsonObject] = []
-        for trial, name, found in zip(plan.trials, names, kept, strict=True):
-            rows += made[trial] if found is None else found
-            if found is None and plan.kept is not None:
-                _keep(plan.kept, name, made[trial])
+        digest = digest_of(path)
+        kept = taken(digest, plan)
+        made = worked_out(path, missing(kept, plan), plan.price)
+        keep(digest, made, plan)
     except PerdureError as error:
-        return Done(path=path, trouble=str(error))
+        return Done(place=place, trouble=str(error))
     except OSError as error:
-        return Done(path=path, trouble=f"{str(path)!r} cannot be read: {error.strerror or error}")
-    return Done(path=path, rows=tuple(rows))
+        return Done(place=place, trouble=f"{place!r} cannot be read: {error.strerror or error}")
+    return Done(place=place, rows=together({**kept, **made}, plan))
 
 
-class Slimming:
-    """Takes from rows what only a few of them are asked for, so that a folder of any size fits into memory: the size
-    over time is kept of each trial's longest session, and the dearest moments of its ten dearest sessions."""
+def digest_of(path: Path) -> str:
+    """What a file's results are kept under: its content.
 
-    def __init__(self) -> None:
-        """Nothing was seen yet."""
-        self._longest: dict[str, JsonObject] = {}
-        self._dearest: dict[str, list[JsonObject]] = {}
-
-    def slim(self, row: JsonObject) -> JsonObject:
-        """The row as it is kept; rows that were kept before may lose something now."""
-        label = str(row["label"])
-        longest = self._longest.get(label)
-        if longest is not None and _by_length(longest) <= _by_length(row):
-            row["curve"] = []
-        else:
-            if longest is not None:
-                longest["curve"] = []
-            self._longest[label] = row
-        dearest = self._dearest.setdefault(label, [])
-        dearest.append(row)
-        dearest.sort(key=_by_price)
-        for one in dearest[DEAREST:]:
-            one["worst"] = []
-        del dearest[DEAREST:]
-        return row
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def _by_length(row: JsonObject) -> tuple[float, str, str]:
-    """The longest first; names decide between equals, since files are done in any order."""
-    return -_figure(row["requests"]), str(row.get("path")), str(row["file"])
+def taken(digest: str, plan: Plan) -> Results:
+    """What is kept of a file's trials."""
+    found = {trial: _kept(plan.kept, _name(digest, trial, plan)) for trial in plan.trials}
+    return {trial: rows for trial, rows in found.items() if rows is not None}
 
 
-def _by_price(row: JsonObject) -> tuple[float, str, str]:
-    return -_highest(row), str(row.get("path")), str(row["file"])
+def missing(kept: Results, plan: Plan) -> tuple[Trial, ...]:
+    """The trials that have to be worked out."""
+    return tuple(trial for trial in plan.trials if trial not in kept)
 
 
-def _highest(row: JsonObject) -> float:
-    worst = row["worst"]
-    first = worst[0] if isinstance(worst, list) and worst else None
-    return _figure(first["units"]) if isinstance(first, dict) else 0.0
+def worked_out(path: Path, trials: Sequence[Trial], price: RecallPrice) -> Results:
+    """The rows of some trials of one file, which is read only if there are any.
+
+    Raises:
+        PerdureError: it cannot be read, or is no recorded session.
+    """
+    made: Results = {trial: [] for trial in trials}
+    for recording in read(path) if trials else ():
+        for trial, row in zip(trials, rows_of(recording, trials, price, time.perf_counter), strict=True):
+            made[trial].append(row)
+    return made
 
 
-def _figure(value: Json) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def keep(digest: str, made: Results, plan: Plan) -> None:
+    """Keep rows for the next run, where results are kept at all.
+
+    Raises:
+        OSError: the folder of results cannot be written.
+    """
+    if plan.kept is not None:
+        for trial, rows in made.items():
+            _keep(plan.kept, _name(digest, trial, plan), rows)
+
+
+def together(found: Results, plan: Plan) -> tuple[JsonObject, ...]:
+    """The rows of one file, in the order of the trials."""
+    return tuple(row for trial in plan.trials for row in found[trial])
 
 
 def version_of_code() -> str:
@@ -158,11 +158,6 @@ def version_of_code() -> str:
         for path in sorted((root / package).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def _name(digest: str, trial: Trial, plan: Plan) -> str:

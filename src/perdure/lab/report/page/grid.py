@@ -6,7 +6,7 @@ escaped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 
@@ -74,8 +74,8 @@ whose agents had their own context: it is no measure of answer quality.</p></foo
 """
 
 
-def grid_page(totals: Sequence[Total], rows: Sequence[JsonObject], prefill: float | None = None) -> str:
-    """One HTML file that needs nothing else."""
+def grid_page(totals: Sequence[Total], rows: Iterable[JsonObject], prefill: float | None = None) -> str:
+    """One HTML file that needs nothing else. Of the rows only those matter that have a curve or dear moments."""
     style = files("perdure.lab.report.page").joinpath("page.css").read_text(encoding="utf-8") + _STYLE
     shared = _shared([one.label for one in totals])
     totals = [replace(one, label=_without(one.label, shared)) for one in totals]
@@ -86,8 +86,8 @@ def grid_page(totals: Sequence[Total], rows: Sequence[JsonObject], prefill: floa
         _section("Frontier", _frontier(ordered)),
         _section("Trials", _trials(ordered, prefill)),
         _section("Size over time", _sizes(ordered, rows)),
-        _section("What the requests were made of", _kinds(ordered, rows)),
-        _section("Breaks of the cache", _breaks(ordered, rows)),
+        _section("What the requests were made of", _kinds(ordered)),
+        _section("Breaks of the cache", _breaks(ordered)),
         _section("The ten dearest moments", _moments(ordered, rows)),
     ]
     return _HEAD.format(style=style) + "".join(body) + _FOOT
@@ -199,8 +199,8 @@ def _trace(sizes: Sequence[Json], most: float, at: int) -> str:
     return f'<polyline class="trace s{at}" points="{points}"/>'
 
 
-def _kinds(totals: Sequence[Total], rows: Sequence[JsonObject]) -> str:
-    sums = {one.label: [_kind_sum(rows, one.label, kind) for kind in KINDS] for one in totals}
+def _kinds(totals: Sequence[Total]) -> str:
+    sums = {one.label: [float(one.kinds.get(kind, 0)) for kind in KINDS] for one in totals}
     most = max((sum(found) for found in sums.values()), default=1.0) or 1.0
     lines = [("", (label, _stack(found, most), f"{brief(sum(found))}B")) for label, found in sums.items()]
     return (
@@ -221,24 +221,9 @@ def _legend(shade: str, names: Sequence[str]) -> str:
     return f'<p class="legend">{"".join(swatches)}</p>'
 
 
-def _breaks(totals: Sequence[Total], rows: Sequence[JsonObject]) -> str:
-    found = {one.label: [row["breaks"] for row in rows if row["label"] == one.label] for one in totals}
-    causes = list(
-        dict.fromkeys(cause for group in found.values() for each in group if isinstance(each, dict) for cause in each)
-    )
-    lines = [
-        (
-            "",
-            (
-                label,
-                *(
-                    count(int(sum(number(each.get(cause)) for each in group if isinstance(each, dict))))
-                    for cause in causes
-                ),
-            ),
-        )
-        for label, group in found.items()
-    ]
+def _breaks(totals: Sequence[Total]) -> str:
+    causes = list(dict.fromkeys(cause for one in totals for cause in one.breaks))
+    lines = [("", (one.label, *(count(one.breaks.get(cause, 0)) for cause in causes))) for one in totals]
     return _table("breaks", ("trial", *causes), lines) if causes else "<p>None.</p>"
 
 
@@ -305,11 +290,6 @@ def _across(share: float) -> float:
 
 def _down(share: float) -> float:
     return 10 + (1 - share) * (_HEIGHT - _BOTTOM - 10)
-
-
-def _kind_sum(rows: Sequence[JsonObject], label: str, kind: str) -> float:
-    found = (row["kinds"] for row in rows if row["label"] == label)
-    return sum(number(kinds.get(kind)) for kinds in found if isinstance(kinds, dict))
 
 
 def _same(row: JsonObject, other: JsonObject) -> bool:
