@@ -20,7 +20,7 @@ from perdure.session.status import Status
 from perdure.terminal.blocks import Look
 from perdure.terminal.complete import Words
 from perdure.terminal.dialog import Dialog, reply_of
-from perdure.terminal.feed import Feed
+from perdure.terminal.feed import SEEN, Feed
 from perdure.terminal.footer import footer
 from perdure.terminal.plain import clean
 from perdure.terminal.slash import user_command
@@ -193,3 +193,18 @@ def test_a_command_of_the_users_gets_what_follows_its_name(tmp_path: Path) -> No
     assert user_command([tmp_path], "fix", "the parser") == "Mend the parser, then test.\n"
     assert user_command([tmp_path], "plain", "now") == "Do it.\n\nnow"
     assert user_command([tmp_path], "../fix", "") is None
+
+
+def test_a_long_fence_is_drawn_by_its_end_and_printed_whole() -> None:
+    put: list[str] = []
+    feed = Feed(put.append, lambda: Look(columns=80))
+    pieces = ["```python\n", *(f"x = {number}\n" for number in range(5_000))]
+    for piece in pieces:
+        feed.hear(grew(piece))
+    live = feed.live
+    feed.hear(grew("```\n"))
+    feed.stop()
+
+    assert live.endswith("x = 4999\n")
+    assert len(live) <= SEEN
+    assert "".join(pieces) + "```" == "".join(put).strip()

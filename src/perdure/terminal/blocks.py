@@ -18,9 +18,11 @@ from perdure.kernel.value import value
 from perdure.terminal.plain import clean
 
 PREVIEW = 4
-"""Lines of a tool's result that are shown; the rest is there with /expand-output."""
+"""Lines of a tool's result that are shown; the rest is there with /output."""
 DIFF = 40
 """Lines of a diff that are shown."""
+LONG = 20_000
+"""Characters of Markdown above which it is printed as it is: to set 500 kB takes seconds in which no key is taken."""
 
 _HUNK = pattern(r"^@@ |^--- |^\+\+\+ ", re.MULTILINE)
 _RESET = "\x1b[0m"
@@ -57,7 +59,7 @@ def said(text: str, look: Look) -> str:
 def markdown(text: str, look: Look) -> str:
     """A part of an answer."""
     source = clean(text).strip("\n")
-    if not look.colour:
+    if not look.colour or len(source) > LONG:
         return source
     # It takes a third of a second to load, which the first answer hides and the first prompt would not.
     console_module, markdown_module = import_module("rich.console"), import_module("rich.markdown")
@@ -86,12 +88,6 @@ def result(call: ToolUse, found: ToolResult, look: Look) -> str:
     if call.name in ("edit", "write") and _HUNK.search(text):
         return _indented([_coloured(row, look) for row in rows[:DIFF]], len(rows), look)
     return _indented([look.dim(row) for row in rows[:PREVIEW]], len(rows), look)
-
-
-def whole_result(found: ToolResult, look: Look) -> str:
-    """All of it."""
-    text = clean(found.content if isinstance(found.content, str) else text_of(found.content or ()))
-    return _indented(text.split("\n"), 0, look)
 
 
 def folded(event: CompactionEnd, look: Look) -> str:

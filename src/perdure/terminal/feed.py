@@ -26,6 +26,8 @@ from perdure.terminal.blocks import Look
 from perdure.terminal.plain import clean
 
 FENCE = ("```", "~~~")
+SEEN = 4_000
+"""Characters of the end of what is not finished that are shown: more than fits the lines it has."""
 KEPT = 50
 """Results that /output can show."""
 
@@ -44,6 +46,7 @@ class Feed:
         self._put, self._look, self._thinking = put, look, thinking
         self._text = ""
         self._thought = ""
+        self._scan = _Paragraphs()
         self.doing = ""
         """What goes on, in a few words; empty where nothing does."""
         self.breaks: list[CacheBreak] = []
@@ -51,8 +54,8 @@ class Feed:
 
     @property
     def live(self) -> str:
-        """The part of the answer that is not finished."""
-        return clean(self._text or self._thought)
+        """The end of what is not finished of the answer: it is drawn with every piece, so it has to be short."""
+        return clean((self._text or self._thought)[-SEEN:])
 
     def hear(self, event: SessionEvent) -> None:
         """Something happened."""
@@ -80,7 +83,8 @@ class Feed:
             case CompactionEnd():
                 self._put(blocks.folded(event, look))
             case Trouble():
-                self._text = "" if event.void else self._text
+                if event.void:
+                    self._text, self._scan = "", _Paragraphs()
                 self._put(blocks.trouble(event, look))
             case CacheBreak():
                 self.breaks.append(event)
@@ -96,34 +100,45 @@ class Feed:
         """Whole paragraphs are finished; inside of a fence nothing is."""
         self._text += piece
         self._thought = ""
-        end = _end_of_paragraphs(self._text)
+        end = self._scan.end_in(self._text)
         if end:
             self._put("\n" + blocks.markdown(self._text[:end], self._look()))
-            self._text = self._text[end:].lstrip("\n")
+            self._text, self._scan = self._text[end:].lstrip("\n"), _Paragraphs()
 
     def _finish(self) -> None:
         if self._text.strip():
             self._put("\n" + blocks.markdown(self._text, self._look()))
         self._text = self._thought = ""
+        self._scan = _Paragraphs()
 
 
-def _end_of_paragraphs(text: str) -> int:
-    """Where the last finished paragraph ends; 0 where none is."""
-    end = at = 0
-    fenced = False
-    listed = False
-    for line in text.splitlines(keepends=True):
+class _Paragraphs:
+    """Where the last finished paragraph of a growing text ends. No line is looked at twice: a fence may be long."""
+
+    def __init__(self) -> None:
+        self._at = 0
+        self._end = 0
+        self._fenced = False
+        self._listed = False
+
+    def end_in(self, text: str) -> int:
+        """The end in a text that begins with all that was given before; 0 where none is."""
+        whole = text.rfind("\n", self._at) + 1
+        for line in text[self._at : whole].splitlines(keepends=True):
+            self._take(line)
+        return self._end
+
+    def _take(self, line: str) -> None:
         stripped = line.lstrip()
         if stripped.startswith(FENCE):
-            fenced = not fenced
-        elif not stripped and not fenced and not listed:
-            end = at
+            self._fenced = not self._fenced
+        elif not stripped and not self._fenced and not self._listed:
+            self._end = self._at
         elif stripped:
             # A list goes on behind an empty line; what is printed in two parts would be numbered anew.
-            listed = (
+            self._listed = (
                 stripped[:1] in "-*+"
                 or (stripped[:1].isdigit() and ". " in stripped[:5])
-                or (listed and line[:1] == " ")
+                or (self._listed and line[:1] == " ")
             )
-        at += len(line)
-    return end
+        self._at += len(line)
