@@ -12,10 +12,11 @@ from dataclasses import replace
 
 from perdure.gateway.call import Call
 from perdure.gateway.exchange import gathered, refusal_of
+from perdure.gateway.translate import upstream_body
 from perdure.gateway.upstream import Upstreams
 from perdure.kernel.agent import Failure
 from perdure.kernel.context import Failed, Refused, Reply, Summarize
-from perdure.kernel.errors import CallRefused, UntranslatableBlock
+from perdure.kernel.errors import CallRefused
 from perdure.kernel.messages import JsonObject, Message, Request, Response, Text, text_of
 from perdure.kernel.value import value
 from perdure.kernel.wire import Dialect
@@ -107,15 +108,13 @@ def _budgeted(params: JsonObject, most: int) -> JsonObject:
 
 async def _asked(call: Call, upstreams: Upstreams, request: Request) -> Response | Failure:
     try:
-        body = call.upstream_codec.encode_request(request)
-        response = await upstreams.open(call.outgoing(body))
+        outgoing = upstream_body(call, request)
+        response = await upstreams.open(outgoing)
         if response.status_code != 200:
             return (await refusal_of(response)).failure
-        call.tally.taken(call.summarizer, len(body))
+        call.tally.taken(call.summarizer, len(outgoing.body))
         answer = await gathered(response, call)
     except CallRefused as refused:
         return Failure(kind="network", message=str(refused), status=refused.status)
-    except UntranslatableBlock as error:
-        return Failure(kind="invalid", message=str(error))
     call.tally.counted(call.summarizer, answer.message.usage)
     return answer
