@@ -78,7 +78,7 @@ def _figure(what: str, folder: Path, reads: int, end: Callable[[Command], int], 
 
     def script(_body: Body) -> Turn:
         place = len(peaks)
-        peaks.append(_peak(running[0].pid))
+        peaks.append(peak_of(running[0].pid))
         return Turn(parts=(Call(name="read", arguments={"path": f"{place}.txt"}),)) if place < reads else answer(DONE)
 
     with serve(AnthropicDouble(script, clock=wall_clock)) as url:
@@ -127,7 +127,7 @@ def _on_a_screen(command: Command) -> int:
         return process.wait()
 
 
-def _peak(process: int) -> float:
+def peak_of(process: int) -> float:
     """MiB that a process has held at most."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
     return int(found[1]) / 1024 if found is not None else 0.0
