@@ -82,6 +82,8 @@ class Server:
         self._seats: dict[str, Seat] = {}
         self._new: dict[str, Seat] = {}
         """Sessions of which the editor has not heard yet."""
+        self._closing: set[Seat] = set()
+        """Sessions that are being closed. A request that does that may be given up with the connection."""
 
     def on_connect(self, conn: Editor) -> None:
         """The editor is there."""
@@ -209,8 +211,7 @@ class Server:
     async def close_session(self, session_id: str, **_more: Any) -> CloseSessionResponse:
         """End what goes on in a session, and close it; it can be loaded again."""
         seat = self._seat(session_id)
-        del self._seats[session_id]
-        await seat.close()
+        await self._closed(seat)
         return CloseSessionResponse()
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_more: Any) -> SetSessionModeResponse:
@@ -246,7 +247,7 @@ class Server:
 
     async def close(self) -> None:
         """The editor has gone: end everything, and close every session."""
-        seats = list(self._seats.values())
+        seats = (*self._seats.values(), *self._closing)
         self._seats.clear()
         await asyncio.gather(*(seat.close() for seat in seats), return_exceptions=True)
 
@@ -255,6 +256,12 @@ class Server:
         if seat is None:
             raise RequestError(WRONG, f"the session {name[:80]!r} is not open; load it first")
         return seat
+
+    async def _closed(self, seat: Seat) -> None:
+        self._closing.add(seat)
+        self._seats.pop(seat.id, None)
+        await seat.close()
+        self._closing.discard(seat)
 
     async def _opened(
         self,
@@ -268,9 +275,9 @@ class Server:
         seat = Seat(self._client, self._can, _folder(cwd), self._group)
         with _as_errors():
             named = servers.settings_of(given)
-            if resume is not None and (before := self._seats.pop(resume, None)) is not None:
+            if resume is not None and (before := self._seats.get(resume)) is not None:
                 # One log has one writer.
-                await before.close()
+                await self._closed(before)
             await seat.open(self._house, resume, tuple(roots or ()), named)
         self._seats[seat.id] = seat
         return seat
