@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import anyio
 import httpx
@@ -70,7 +70,7 @@ from perdure.guard import SecretGuard
 from perdure.kernel.errors import CallRefused, InvalidSetting, MemoryFault, PerdureError, StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, decode_object
 from perdure.kernel.models import lookup
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.kernel.wire import Dialect
 from perdure.memory import MemoryStore
 from perdure.providers.edge import CONNECT, wall_clock
@@ -96,6 +96,10 @@ OPEN = frozenset({"/healthz", "/readyz"})
 LAST_WORDS = 5.0
 """Seconds that calls whose time is over have to be counted before the stores are closed."""
 
+IDLE = 3.0
+"""Seconds that a connection upstream is kept for the next call: less than servers keep one (many 5), since a call that
+meets its end fails, and cannot be made again as if nothing had been asked."""
+
 BEAT = 20.0
 """Seconds between two signs that this replica is alive."""
 
@@ -115,7 +119,7 @@ class Parts:
     audit: Audit | None = None
 
 
-@dataclass(slots=True)
+@record()
 class Visit:
     """A request from its arrival to its end."""
 
@@ -196,7 +200,7 @@ class Gateway:
         self._doorman = Doorman(clock=parts.clock, pause=parts.pause)
         client = parts.client or httpx.AsyncClient(
             timeout=httpx.Timeout(config.answer_seconds, connect=CONNECT),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE),
             follow_redirects=False,
             trust_env=False,
         )
