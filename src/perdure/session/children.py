@@ -5,12 +5,12 @@ It knows how one is made and closed. It must never know what it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from perdure.archive import open_archive
 from perdure.guard import guarded
-from perdure.kernel.agent import Agent, AgentTool, Setup
+from perdure.kernel.agent import Agent, AgentTool, Bounds, Event, Setup, UsageSeen
 from perdure.kernel.context import Failed, Ladder, Restore
 from perdure.kernel.messages import Message, Text, Transcript
 from perdure.kernel.value import value
@@ -19,7 +19,7 @@ from perdure.session.host import SessionHost
 from perdure.session.spec import Bench, Spec
 from perdure.session.stored import started_of
 from perdure.tools.seen import Seen
-from perdure.tools.subagent import Child, Ports, restricted
+from perdure.tools.subagent import Child, Ports, Task, restricted
 
 
 @value
@@ -28,22 +28,39 @@ class Family:
 
     spec: Spec
     session: str
-    folder: Path
-    """Of the session; theirs lie in it."""
     system: tuple[Text, ...]
     """The leader's blocks."""
     git: str
+    bounds: Bounds
+    """What the leader's run may still spend."""
 
 
-def child_of(family: Family, number: int, agents: Ports) -> Child:
-    """A new subagent. `agents` is the leader's, since a subagent is offered its tools and refused this one.
+def children_of(
+    folder: Path,
+    *,
+    family: Callable[[], Family],
+    hear: Callable[[int, Event], None],
+    paid: Callable[[UsageSeen], None],
+) -> Ports:
+    """The session's side of its subagents, whose logs lie in `folder`; `family` is asked for each of them."""
+
+    async def make(number: int, _task: Task) -> Child:
+        return child_of(family(), folder / f"{number}.jsonl", ports)
+
+    begun = [int(path.stem) for path in folder.glob("*.jsonl") if path.stem.isdecimal()]
+    ports = Ports(make=make, hear=hear, paid=paid, first=max(begun, default=0) + 1)
+    return ports
+
+
+def child_of(family: Family, path: Path, agents: Ports) -> Child:
+    """A new subagent with its log at `path`. `agents` is the leader's: a subagent is offered its tools and refused
+    this one.
 
     Raises:
         DiskError: its log cannot be made.
     """
     spec = family.spec
-    name = f"{family.session}-agent-{number}"
-    path = family.folder / "agents" / f"{number}.jsonl"
+    name = f"{family.session}-agent-{path.stem}"
     log = create_log(path, name, spec.clock())
     try:
         archive = open_archive(log, guard=spec.guard)
@@ -81,7 +98,7 @@ def child_of(family: Family, number: int, agents: Ports) -> Child:
         system=system,
         tools=made,
         settings=spec.settings,
-        bounds=spec.bounds,
+        bounds=family.bounds,
         session=name,
         longest_answer=spec.answer_tokens,
         summarizer=spec.summarizer,

@@ -60,7 +60,7 @@ from perdure.log import (
 )
 from perdure.providers import Edge, HttpModel, Ping, keep_warm
 from perdure.session.background import Background, again_behind, as_of_now
-from perdure.session.children import Family, child_of
+from perdure.session.children import Family, children_of
 from perdure.session.cleaning import clean_end, cleaned
 from perdure.session.committed import committed, newest_loss
 from perdure.session.costs import Costs, Tally
@@ -74,7 +74,7 @@ from perdure.session.stored import ENDING, model_in, new_id, path_of, same_tools
 from perdure.session.telling import Teller
 from perdure.session.waiting import KEY, Waiting
 from perdure.tools.seen import Seen
-from perdure.tools.subagent import Child, Ports, Task
+from perdure.tools.subagent import Ports
 
 COMPACTION = 90.0
 """Seconds that a compaction may take; then it is given up, and nothing has changed."""
@@ -522,20 +522,18 @@ class Session:
 
     def _children(self) -> Ports:
         """The session's side of subagents; they are made when the first task comes, from what then holds."""
-
-        async def make(number: int, _task: Task) -> Child:
-            family = Family(spec=self.spec, session=self.id, folder=self.folder, system=self.system, git=self.git)
-            return child_of(family, number, ports)
-
-        agents = self.folder / "agents"
-        begun = [int(path.stem) for path in agents.glob("*.jsonl") if path.stem.isdecimal()]
-        ports = Ports(
-            make=make,
+        return children_of(
+            self.folder / "agents",
+            family=lambda: Family(
+                spec=self.spec, session=self.id, system=self.system, git=self.git, bounds=self._agent.left
+            ),
             hear=lambda number, event: self._listen(SubagentHeard(number=number, event=event)),
-            paid=self.costs.paid.append,
-            first=max(begun, default=0) + 1,
+            paid=self._paid_for_child,
         )
-        return ports
+
+    def _paid_for_child(self, event: UsageSeen) -> None:
+        self.costs.paid.append(event)
+        self._agent.charge(event.usage.total_tokens, event.usd)
 
     def _noted(self, what: str, event: UsageSeen) -> None:
         """A call that answered no request of the conversation. What it cost is worth no failure."""

@@ -405,6 +405,28 @@ def test_a_subagent_has_a_context_of_its_own_that_is_kept_small_too() -> None:
     assert ([], 21) == (faults(inner), len(inner.asked))
 
 
+def test_what_a_tool_spends_counts_against_the_bounds_of_the_run() -> None:
+    left: list[Bounds] = []
+    agents: list[Agent] = []
+
+    def costly(_given: JsonObject) -> str:
+        agents[0].charge(900_000, 0.75)
+        left.append(agents[0].left)
+        return "done"
+
+    script = "\n---\n".join(["call costly"] * 9)
+    setup = Setup(tools=(tool("costly", costly),), bounds=Bounds(tokens=1_000_000, usd=2.0))
+    agents.append(Agent(ScriptedModel(script), setup))
+    end = asyncio.run(agents[0].run("Go."))
+
+    assert ("token_limit", 2) == (end.state, len(left))
+    assert left[0].tokens is not None
+    assert left[0].usd is not None
+    assert 0 < left[0].tokens < 100_000
+    assert 1.2 < left[0].usd < 1.25
+    assert 0 == left[1].tokens
+
+
 def test_a_conversation_that_was_broken_off_goes_on_with_every_call_answered() -> None:
     first, _ = run(ScriptedModel("say Done."))
     call = ToolUse(id="c9", name="echo", input={})

@@ -17,6 +17,7 @@ from perdure.kernel.agent.events import (
     TurnStart,
     UsageSeen,
 )
+from perdure.kernel.agent.host import MemoryHost
 from perdure.kernel.agent.ports import (
     AgentTool,
     Answered,
@@ -31,7 +32,7 @@ from perdure.kernel.agent.ports import (
     Retrying,
     Tell,
 )
-from perdure.kernel.agent.run import Agent, Listener, MemoryHost
+from perdure.kernel.agent.run import Agent, Listener
 from perdure.kernel.agent.setup import Setup
 from perdure.kernel.agent.state import Bounds, EndState, Phase, Signal, State
 from perdure.kernel.agent.step import ENDS, NEXT, step

@@ -15,10 +15,11 @@ from inspect import isawaitable
 from itertools import count
 
 from perdure.kernel.agent import answers, events
+from perdure.kernel.agent.host import MemoryHost
 from perdure.kernel.agent.mend import arguments_of
 from perdure.kernel.agent.ports import AgentTool, Answered, Failure, Host, Model, Result, Retrying
 from perdure.kernel.agent.setup import Setup
-from perdure.kernel.agent.state import Signal, State, nudged, round_failed, spent
+from perdure.kernel.agent.state import Bounds, Signal, State, left, nudged, round_failed, spent
 from perdure.kernel.agent.step import step
 from perdure.kernel.agent.watch import CacheWatch
 from perdure.kernel.cache import bill_of
@@ -26,7 +27,6 @@ from perdure.kernel.context import (
     Answer,
     Engine,
     Failed,
-    InMemory,
     Need,
     Projection,
     Reply,
@@ -42,20 +42,6 @@ from perdure.kernel.wire import Delta
 
 Listener = Callable[[events.Event], None]
 """Hears every event, in order, at once. May not raise and may not block."""
-
-
-class MemoryHost:
-    """Keeps a conversation in memory, and what left the view with it."""
-
-    def __init__(self) -> None:
-        self.kept = InMemory()
-
-    async def perform(self, need: Need) -> Answer:
-        """What needs no model."""
-        return self.kept.perform(need)
-
-    async def record(self, messages: Sequence[Message]) -> None:
-        """The agent holds its transcript."""
 
 
 class Agent:
@@ -101,6 +87,15 @@ class Agent:
     def steer(self, text: str) -> None:
         """Say something while the agent works: the model reads it with its next call."""
         self._steering.append(text)
+
+    def charge(self, tokens: int, usd: float | None) -> None:
+        """Count against the bounds of the run what a tool spent for it, as a subagent does."""
+        self._state = spent(self._state, tokens, usd)
+
+    @property
+    def left(self) -> Bounds:
+        """How far an agent may go that works for the present run."""
+        return left(self._setup.bounds, self._state)
 
     def interrupt(self) -> None:
         """End the run soon, and leave a conversation that can go on."""

@@ -89,6 +89,15 @@ class State:
     pauses: int = 0
 
 
+def left(bounds: Bounds, state: State) -> Bounds:
+    """The bounds of who works for this run: of tokens and money what is left, of all else as much."""
+    return replace(
+        bounds,
+        tokens=None if bounds.tokens is None else max(0, bounds.tokens - state.tokens),
+        usd=None if bounds.usd is None else max(0.0, bounds.usd - state.usd),
+    )
+
+
 def spent(state: State, tokens: int, usd: float | None) -> State:
     """The same place, after the provider counted."""
     return replace(state, tokens=state.tokens + tokens, usd=state.usd + (usd or 0.0))
