@@ -105,6 +105,7 @@ class Stage:
         self.project, self.home = top / "project", top / "home"
         self.project.mkdir(parents=True, exist_ok=True)
         self.reader = Reader()
+        self.settings = Settings()
         self.later = 0.0
         """Seconds that pauses of the user's add to the clock."""
         self.double = self._double()
@@ -141,6 +142,10 @@ class Stage:
         """Everything as it was at the beginning."""
         shutil.rmtree(self.home, ignore_errors=True)
         self.reader, self.later = Reader(), 0.0
+        self.renew()
+
+    def renew(self) -> None:
+        """A provider that knows of nothing, for the reader as it is."""
         del self.double
         self.double = self._double()
 
@@ -184,7 +189,7 @@ class Stage:
             model=model,
             opening=opening,
             tools=tools or reading,
-            settings=Settings(),
+            settings=self.settings,
             session_memory=self.memory,
             answer_tokens=2_000,
             clock=self.clock,

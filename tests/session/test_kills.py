@@ -11,7 +11,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -31,6 +31,8 @@ LOG = logging.getLogger(__name__)
 KILLS = int(os.environ.get("PERDURE_SESSION_KILLS", "50"))
 ROUNDS = 200
 """Calls that the model makes in each session."""
+KINDS = ("turn", "said")
+"""Lines that a child tells while it lives."""
 EACH = 50
 """Kills in each session."""
 
@@ -54,8 +56,9 @@ class Killer:
             program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], text=True
         )
 
-    def run(self, lives: int | None, delay: float) -> Child:
-        """A child that is killed `delay` seconds after its line number `lives`; None: it may end."""
+    def run(self, lives: int | None, delay: float, kinds: Collection[str] = KINDS) -> Child:
+        """A child that is killed `delay` seconds after its first line of these kinds from number `lives` on; None: it
+        may end."""
         assert self.process.stdin is not None
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
@@ -74,7 +77,7 @@ class Killer:
                 case _:
                     child.ended = what
             child.last = kind if kind != "child" else child.last
-            if lives is not None and number >= lives and pid:
+            if lives is not None and number >= lives and pid and kind in kinds:
                 # Nothing waits here for a fact: the moment is meant to be any.
                 Event().wait(delay)
                 os.kill(pid, signal.SIGKILL)
@@ -158,8 +161,10 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_kill_and_the_next_request_ha
     with stage.listen() as url:
         killer = Killer(tmp_path, url)
         try:
-            for _ in range(min(KILLS, EACH)):
-                child = killer.run(dice.randrange(1, 10), dice.random() * 0.03)
+            for number in range(min(KILLS, EACH)):
+                # At any moment, and every other time while a request is made and on its way.
+                kinds = KINDS if number % 2 else ("turn",)
+                child = killer.run(dice.randrange(1, 10), dice.random() * 0.03, kinds)
                 assert "" == child.ended
                 acknowledged += child.said
                 transcript = stored(stage)

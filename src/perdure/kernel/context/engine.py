@@ -169,8 +169,9 @@ class Engine:
             return self._result(work)
         # The estimate was wrong, by how much nobody says: a quarter of the history has to go, whatever it thinks.
         enough = work.usage.upper - max(1, work.history() // 4)
-        wish = Wish(why="overflow", keep=limits.keep_tail, forced=True)
-        yield from fold(work, limits, self.ladder.folds, wish)
+        # Where the window is smaller than it is said to be, so is the tail that may stay.
+        keep = min(limits.keep_tail, work.history() // 2)
+        yield from fold(work, limits, self.ladder.folds, Wish(why="overflow", keep=keep, forced=True))
         limits = replace(limits, threshold=min(limits.threshold, enough))
         if work.usage.upper > limits.threshold:
             yield from squeeze(work, limits, "overflow")
