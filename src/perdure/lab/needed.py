@@ -6,7 +6,6 @@ quality: the recorded agent acted on the context that it had, and another contex
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,10 +23,11 @@ from perdure.kernel.messages import (
 from perdure.kernel.pattern import pattern
 from perdure.lab.composition import unchanged
 
-_WORD = pattern(r"[A-Za-z0-9_][A-Za-z0-9_./:\-]{5,119}")
+_WORD = pattern(r"[A-Za-z0-9_][A-Za-z0-9_./:\-]{4,118}[A-Za-z0-9_]")
+"""Never ends in what ends a sentence."""
 _NAMELIKE = pattern(r"[0-9_./]|[a-z][A-Z]")
-_ENDING = ".:/-"
-_NUMBERED = pattern(r"^[ ]*\d+(?:\t|→|: |\|)[ ]?", re.MULTILINE)
+_NUMBERED = pattern(r"\n[ ]*\d+(?:\t|→|: |\|)[ ]?")
+"""Begins with the break before it, which is found in a tenth of the time that the start of a line is."""
 
 SHORTEST_QUOTE = 24
 """Characters of a line that counts as quoted text: shorter ones recur by chance."""
@@ -66,6 +66,7 @@ class Vocabulary:
         for message in messages:
             used |= self.used_by(message)
         self._used = frozenset(used)
+        self._lines = frozenset(name for name in used if len(name) >= SHORTEST_QUOTE)
         self._found: dict[str, frozenset[str]] = {}
 
     def used_by(self, message: Message) -> frozenset[str]:
@@ -83,9 +84,10 @@ class Vocabulary:
             known = self._found.get(text)
             if known is None:
                 # What is used has the shape of a name already, so nothing else is looked at closely.
-                words = {word.rstrip(_ENDING) for word in _WORD.findall(text)}
-                lines = {line.strip() for line in _NUMBERED.sub("", text).splitlines()}
-                known = self._found[text] = self._used & (words | lines)
+                known = self._used.intersection(_WORD.findall(text))
+                if self._lines and len(text) >= SHORTEST_QUOTE:
+                    known |= self._lines.intersection(_lines(text))
+                self._found[text] = known
             found |= known
         return found
 
@@ -163,14 +165,15 @@ class Recallable:
 def _terms(texts: Iterable[str]) -> Iterator[str]:
     """Names, and whole lines without the number that a tool set before them."""
     for text in texts:
-        for word in _WORD.findall(text):
-            name = word.rstrip(_ENDING)
-            if len(name) > 5 and _NAMELIKE.search(name):
+        for name in _WORD.findall(text):
+            if _NAMELIKE.search(name):
                 yield name
-        for line in _NUMBERED.sub("", text).splitlines():
-            quote = line.strip()
-            if len(quote) >= SHORTEST_QUOTE:
-                yield quote
+        yield from (line for line in _lines(text) if len(line) >= SHORTEST_QUOTE)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines without the number that a tool set before them, and without the space around them."""
+    return map(str.strip, _NUMBERED.sub("\n", "\n" + text).splitlines())
 
 
 def _texts(content: tuple[Block, ...]) -> Iterator[str]:

@@ -97,6 +97,8 @@ class Gauge:
         self._edits = 0
         self._ledger = Ledger()
         self._in_force: InForce = self._ledger.in_force
+        self._estimated: tuple[Mass, Anchored | None, Calibration, Estimate] | None = None
+        """The last estimate of the whole view, and what it was made from."""
 
     def follow(self, transcript: Transcript, ledger: Ledger) -> None:
         """Take in what is new, in the order in which it happened."""
@@ -116,7 +118,19 @@ class Gauge:
 
     def estimate(self, extra: Mass = EMPTY) -> Estimate:
         """The size of the view, of which `extra` is added or taken away; fixed overhead included."""
-        mass = self.view + extra
+        if extra is not EMPTY:
+            return self._estimate(self.view + extra)
+        known = self._estimated
+        if (
+            known is None
+            or known[0] is not self.view
+            or known[1] is not self._anchor
+            or known[2] is not self.calibration
+        ):
+            known = self._estimated = (self.view, self._anchor, self.calibration, self._estimate(self.view))
+        return known[3]
+
+    def _estimate(self, mass: Mass) -> Estimate:
         if self._anchor is None:
             tokens = mass.tokens(self.calibration)
             margin = margin_of(tokens, mass.blocks, self.calibration)

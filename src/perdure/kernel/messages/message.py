@@ -114,6 +114,8 @@ class Message:
 
     def counted(self, usage: Usage | None) -> Message:
         """The same message with another count of the provider's. What is derived from its content stays with it."""
+        if usage is self.usage:
+            return self
         other = replace(self, usage=usage)
         if self._kept is not _NOTHING:
             object.__setattr__(other, "_kept", self._kept)

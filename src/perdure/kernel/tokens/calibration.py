@@ -7,6 +7,8 @@ that nobody sees, and whatever else stays the same, cancels out.
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from perdure.kernel.value import value
 
 PRIOR = 2_000
@@ -55,9 +57,17 @@ class Calibration:
         """Counted tokens per token of the prior's estimate."""
         return (PRIOR + self.counted) / (PRIOR + self.estimated)
 
+    _margin: list[float] = field(default_factory=list[float], init=False, repr=False, compare=False)
+    """The margin once somebody asked for it: an engine does so several times for each request."""
+
     @property
     def margin(self) -> float:
         """By which share of itself an estimate may be too low: a share that 90 % of the tokens seen stayed within."""
+        if not self._margin:
+            self._margin.append(self._find_margin())
+        return self._margin[0]
+
+    def _find_margin(self) -> float:
         seen = sorted((share, size) for size, share in (*self.shortfalls, (PRIOR, PRIOR_MARGIN)))
         covered = COVERED * sum(size for _, size in seen)
         for share, size in seen:
