@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 
 @value
@@ -61,6 +61,16 @@ class Own:  # noqa: PLW1641
 
     def __repr__(self) -> str:
         return f"<{self.text}>"
+
+
+@record()
+class Count:
+    """What changes, and is made by position."""
+
+    number: int
+    seen: list[str] = field(default_factory=list[str])
+    left: int = field(init=False)
+    last: str = field(default="", kw_only=True)
 
 
 @value
@@ -159,3 +169,24 @@ def test_equal_values_hash_alike_by_the_fields_that_compare() -> None:
 
 def test_a_value_without_fields_equals_every_other() -> None:
     assert (Nothing(), "Nothing()", hash(Nothing())) == (Nothing(), repr(Nothing()), hash(Nothing()))
+
+
+def test_a_record_is_made_by_position_and_may_change() -> None:
+    count = Count(1, ["a"], last="a")
+    count.number, count.left = 2, 3
+    hashed = Count.__hash__
+
+    assert ("Count(number=2, seen=['a'], left=3, last='a')", None) == (repr(count), hashed)
+
+
+def test_a_frozen_record_is_made_by_position_and_does_not_change() -> None:
+    @record(frozen=True)
+    class Place:
+        x: int
+        y: int = 0
+
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
+        # Said in this way, since a checker knows that it is refused.
+        setattr(Place(1), "x", 2)  # noqa: B010
+
+    assert (Place(1, 0), hash(Place(1)), ("x", "y")) == (Place(1), hash(Place(x=1)), Place.__match_args__)

@@ -7,7 +7,7 @@ as a call of its own, which an editor shows folded up: what, why, and how it com
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from acp.helpers import (
@@ -28,6 +28,7 @@ from perdure.guard.plain import clip, one_line
 from perdure.kernel import messages
 from perdure.kernel.agent import CompactionEnd, Event, MessageDelta, ToolEnd, ToolStart, Trouble, UsageSeen
 from perdure.kernel.messages import ToolUse
+from perdure.kernel.value import record
 from perdure.kernel.wire import BlockGrew
 from perdure.session import SessionEvent, SubagentHeard, losses_of, status_of, why_of
 from perdure.tools import todo
@@ -43,7 +44,7 @@ OFTEN = 0.2
 """Seconds between two looks at what a command prints."""
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class _Running:
     """A call that runs."""
 

@@ -7,7 +7,7 @@ anew from the client's next request and the store at any time; holding it saves 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.gateway.hidden import Splice, restored, splice_from_json, splice_to_json
 from perdure.gateway.metrics import Metrics
@@ -37,7 +37,7 @@ from perdure.kernel.errors import CallRefused, StoreUnreachable, UserError
 from perdure.kernel.messages import Json, JsonObject, Message, Transcript, Usage, readable
 from perdure.kernel.messages.persist import block_to_json, message_to_json, usage_from_json, usage_to_json
 from perdure.kernel.models import ModelProfile
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.kernel.wire import Codec
 from perdure.memory import Principal
 
@@ -52,7 +52,7 @@ class LostRace(CallRefused):
         super().__init__("this conversation is changed from elsewhere at once; try again", status=503, retry_after=1)
 
 
-@dataclass(slots=True)
+@record()
 class Conversation:
     """See the file's words. One request at a time holds its shelf's lock."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import anyio
 
@@ -21,7 +21,7 @@ from perdure.kernel.context import Settings
 from perdure.kernel.errors import StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, Transcript
 from perdure.kernel.models import ModelProfile
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.kernel.wire import Codec
 from perdure.memory import Principal
 
@@ -49,7 +49,7 @@ class Wanted:
     now: float
 
 
-@dataclass(slots=True)
+@record()
 class Shelf:
     """Conversations that begin with the same message."""
 
@@ -58,7 +58,7 @@ class Shelf:
     held: list[Conversation] = field(default_factory=list[Conversation])
 
 
-@dataclass(slots=True)
+@record()
 class Conversations:
     """All that are held."""
 

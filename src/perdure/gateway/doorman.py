@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address, ip_network
 
 import anyio
 
 from perdure.kernel.errors import CallRefused
+from perdure.kernel.value import record
 
 FREE = 3
 """Refusals that cost nothing: a client with a wrong setting."""
@@ -31,7 +32,7 @@ MOST_KNOWN = 10_000
 """Addresses that are remembered."""
 
 
-@dataclass(slots=True)
+@record()
 class Doorman:
     """Refuses callers without a valid key."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import httpx
 
@@ -20,7 +20,7 @@ from perdure.gateway.upstream import Outgoing, Upstreams, aiter_raw, close, lowe
 from perdure.kernel.agent import Failure
 from perdure.kernel.errors import CallRefused, InvalidJson, InvalidMessage
 from perdure.kernel.messages import Block, JsonObject, Message, Request, Response, Text, ToolResult, ToolUse
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.kernel.wire import Delta, Dialect, StreamDecoder
 from perdure.providers import classify
 from perdure.providers.sse import EventReader
@@ -48,7 +48,7 @@ class Denied:
     failure: Failure
 
 
-@dataclass(slots=True)
+@record()
 class Exchange:
     """One call under way."""
 

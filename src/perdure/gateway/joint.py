@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 
 import httpx
 
@@ -17,13 +16,14 @@ from perdure.gateway.refusals import framed
 from perdure.gateway.seams import Seam
 from perdure.gateway.upstream import close
 from perdure.kernel.errors import CallRefused, InvalidJson, InvalidMessage
+from perdure.kernel.value import record
 from perdure.kernel.wire import StreamDecoder
 
 DONE = b"data: [DONE]\n\n"
 """What ends a stream of Chat Completions."""
 
 
-@dataclass(slots=True)
+@record()
 class Joint:
     """One stream for a client."""
 

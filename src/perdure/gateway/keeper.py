@@ -7,7 +7,7 @@ specific to a client: whoever asks for edits and whoever asks for nothing get th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from perdure.gateway.call import ITEMS, Call
@@ -35,7 +35,7 @@ from perdure.kernel.context import (
 )
 from perdure.kernel.errors import CallRefused, Infeasible
 from perdure.kernel.messages import Json, JsonObject, Mark, Message, Request, Tool, Transcript, Usage
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Task:
     """Has a model write a narrative; it is given the request that it may extend."""
 
 
-@dataclass(slots=True)
+@record()
 class Engaged:
     """A conversation with the request that is to be sent."""
 

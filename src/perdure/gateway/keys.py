@@ -11,7 +11,7 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import Protocol
 
@@ -21,7 +21,7 @@ import anyio.to_thread
 from perdure.gateway.callers import OWN_HEADER, Caller, keys_in
 from perdure.gateway.grants import Grant
 from perdure.kernel.errors import StoreUnreachable
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.memory import Principal
 
 BEGINS = "pdk"
@@ -138,7 +138,7 @@ def parted(shown: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found else None
 
 
-@dataclass(slots=True)
+@record()
 class BookKeys:
     """The keys of a book (see `KeyStore`)."""
 

@@ -6,15 +6,15 @@ It knows sizes. It must never know what is in a body. A caller without a key get
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perdure.kernel.errors import CallRefused
+from perdure.kernel.value import record
 
 BUSY = 2
 """Seconds after which it is worth trying again where bodies fill the memory that is set aside for them."""
 
 
-@dataclass(slots=True)
+@record()
 class Room:
     """Memory for the bodies of all requests under way."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import anyio.to_thread
 import mcp_types
@@ -24,6 +24,7 @@ from perdure.gateway.state import StateStore
 from perdure.guard import Guard
 from perdure.kernel.errors import InvalidJson, StoreUnreachable
 from perdure.kernel.messages import Tool, ToolResult, ToolUse, freeze_object, text_of
+from perdure.kernel.value import record
 from perdure.memory import Commands, MemoryStore
 from perdure.tools.memory import FOR_ANY_MODEL, MemoryTool
 
@@ -39,7 +40,7 @@ EVERY_FAMILY = ""
 """A client of this protocol has no conversation of its own here: it recalls from all of its user's."""
 
 
-@dataclass(slots=True)
+@record()
 class McpEndpoint:
     """The endpoint; it answers while `running` lasts."""
 

@@ -6,11 +6,11 @@ It knows numbers and periods. It must never decide whether they are too large.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, TypeAlias
 
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.memory import Principal
 
 Period: TypeAlias = Literal["minute", "day", "month"]
@@ -102,7 +102,7 @@ def remaining(period: Period, now: float) -> int:
     return int(following.timestamp() - now) + 1
 
 
-@dataclass(slots=True)
+@record()
 class Running:
     """The calls of one process that are under way, by account."""
 
@@ -126,7 +126,7 @@ class Running:
         return self.calls.get(account, (0, Spent()))
 
 
-@dataclass(slots=True)
+@record()
 class MemoryMeter:
     """A meter that lives as long as the process."""
 

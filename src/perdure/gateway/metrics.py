@@ -6,7 +6,9 @@ It knows names and numbers. It must never hold a word of a request, a key or a u
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from perdure.kernel.value import record
 
 _HELP = {
     "perdure_requests_total": "Requests by protocol and status.",
@@ -27,7 +29,7 @@ _HELP = {
 }
 
 
-@dataclass(slots=True)
+@record()
 class Metrics:
     """All counts since the start."""
 

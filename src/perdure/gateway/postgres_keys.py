@@ -6,15 +6,15 @@ tables, and that is who runs `perdure keys`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import LiteralString
 
 from perdure.gateway.keys import KeyRecord
 from perdure.gateway.postgres_pool import Connection, Pool
 from perdure.gateway.sqlite_keys import record_of, row_of
+from perdure.kernel.value import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class PostgresKeys:
     """See `KeyBook`. Columns stand as in the table of SQLite."""
 

@@ -8,12 +8,13 @@ its commit may count a call twice, and never none.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import LiteralString
 
 from perdure.gateway.meter import PERIODS, Account, Period, Reading, Spent, starts
 from perdure.gateway.postgres_pool import Connection, Pool
 from perdure.gateway.state import whole
+from perdure.kernel.value import record
 
 SILENT = 60.0
 """Seconds without a sign after which a replica is gone."""
@@ -47,7 +48,7 @@ _RUNNING: LiteralString = """
 _PAST: LiteralString = "delete from perdure.gateway_spent where account = %s and start < %s"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class PostgresMeter:
     """See `Meter`."""
 

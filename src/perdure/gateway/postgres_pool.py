@@ -8,7 +8,7 @@ work has to bear a second time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import TypeAlias, TypeVar
 
@@ -18,6 +18,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from perdure.kernel.errors import InvalidSetting, StoreUnreachable, UserError
+from perdure.kernel.value import record
 from perdure.memory import Principal
 from perdure.memory.postgres import proof
 
@@ -45,7 +46,7 @@ _CLAIM = (
 )
 
 
-@dataclass(slots=True)
+@record()
 class Pool:
     """Connections, opened when they are needed."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import LiteralString, cast
 
 from perdure.gateway.postgres_pool import Connection, Pool
 from perdure.gateway.state import Found, Head, Record, body_of, found_of, holds, record_from, whole
 from perdure.kernel.errors import StoreUnreachable
 from perdure.kernel.messages import JsonObject, decode_object, encode_json
+from perdure.kernel.value import record
 from perdure.memory import Principal
 
 _FIND: LiteralString = """
@@ -56,7 +56,7 @@ _SIZE: LiteralString = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class PostgresState:
     """See `StateStore`."""
 

@@ -18,6 +18,7 @@ from perdure.gateway.meter import Account, Meter, Reading, Spent, remaining
 from perdure.gateway.metrics import Metrics
 from perdure.gateway.state import StateStore
 from perdure.kernel.errors import CallRefused, StoreUnreachable
+from perdure.kernel.value import record
 from perdure.memory import Principal
 
 SIZED = 60.0
@@ -45,7 +46,7 @@ class Ticket:
     """What is set aside for it."""
 
 
-@dataclass(slots=True)
+@record()
 class Quotas:
     """Lets calls in, and counts them out."""
 

@@ -7,13 +7,13 @@ keep their meaning and order; calls of the gateway's own tools, and the seams be
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from perdure.gateway.answers import message_iteration
 from perdure.gateway.compaction import block_events
 from perdure.kernel.messages import Json, JsonObject
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 
 @value
@@ -40,7 +40,7 @@ class Seam(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@record()
 class AnthropicSeam:
     """Joins streams of Anthropic's."""
 
@@ -104,7 +104,7 @@ class AnthropicSeam:
         yield {"type": "message_stop"}
 
 
-@dataclass(slots=True)
+@record()
 class _Tool:
     """A call of Chat Completions on its way."""
 
@@ -116,7 +116,7 @@ class _Tool:
     waiting: list[JsonObject] = field(default_factory=list[JsonObject])
 
 
-@dataclass(slots=True)
+@record()
 class ChatSeam:
     """Joins streams of Chat Completions."""
 
@@ -225,7 +225,7 @@ def _name_of(call: JsonObject) -> str:
     return name if isinstance(name, str) else ""
 
 
-@dataclass(slots=True)
+@record()
 class ResponsesSeam:
     """Joins streams of the Responses API."""
 

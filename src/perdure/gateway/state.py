@@ -7,13 +7,13 @@ nothing of one can be found by another.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from typing import Protocol
 
 from perdure.kernel.errors import StoreUnreachable
 from perdure.kernel.messages import Json, JsonObject, encode_json
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.memory import Principal
 
 __all__ = ["Found", "Head", "MemoryState", "Record", "StateStore", "StoreUnreachable"]
@@ -117,7 +117,7 @@ class StateStore(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@record()
 class MemoryState:
     """A store that lives as long as the process."""
 

@@ -7,12 +7,13 @@ answer was not read to its end, is estimated by its size: leaving early saves no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perdure.gateway.meter import Spent
 from perdure.kernel.cache import bill_of
 from perdure.kernel.messages import Json, Usage
 from perdure.kernel.models import ModelProfile
+from perdure.kernel.value import record
 
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """What dialects call the longest answer."""
@@ -27,7 +28,7 @@ BYTES = 4
 """Of a token, where nobody counted."""
 
 
-@dataclass(slots=True)
+@record()
 class Tally:
     """The sum of one call."""
 

@@ -8,7 +8,7 @@ Responses API) is told so, and what comes at the same time waits for its turn.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from perdure.gateway.call import Call
@@ -24,6 +24,7 @@ from perdure.kernel.messages import (
     ToolUse,
     encode_json,
 )
+from perdure.kernel.value import record
 from perdure.kernel.wire import BlockDone, BlockGrew, BlockStarted, Delta, Dialect
 
 
@@ -47,7 +48,7 @@ class Teller(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@record()
 class _Turns:
     """Blocks one after the other, as they began; those of other kinds are passed over."""
 
@@ -86,7 +87,7 @@ class _Turns:
             raise CallRefused("the upstream's answer makes no sense: a block in it has no end", status=502)
 
 
-@dataclass(slots=True)
+@record()
 class AnthropicTeller:
     """Tells a client of Anthropic's protocol."""
 
@@ -165,7 +166,7 @@ def _piece(kind: str, piece: str) -> JsonObject:
             return {"type": "input_json_delta", "partial_json": piece}
 
 
-@dataclass(slots=True)
+@record()
 class ChatTeller:
     """Tells a client of Chat Completions."""
 
@@ -226,7 +227,7 @@ def _arguments(use: ToolUse) -> str:
     return encode_json(dict(use.input)).decode()
 
 
-@dataclass(slots=True)
+@record()
 class ResponsesTeller:
     """Tells a client of the Responses API. Each text is a message of its own, as each call is an item."""
 

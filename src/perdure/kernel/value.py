@@ -4,8 +4,8 @@
 `replace`, `asdict`, `match`) reads values. The difference is when the methods are written. The standard library
 compiles six per class as a module is loaded, which takes longer than all else that loading does, and most commands use
 few of the classes. Here a class is made with its fields alone, and `__init__`, `__eq__` and `__hash__` are written when
-they are first looked up. Not supported, since no value needs it: `InitVar`, and a dataclass that is no value as base or
-heir.
+they are first looked up. `@record` does the same for other classes of fields. Not supported, since none needs it:
+`InitVar`, and a dataclass of the standard library as base or heir.
 
 It knows classes. It must never know what one means.
 """
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from typing import Any, NoReturn, TypeVar, cast, dataclass_transform
 
-__all__ = ["value"]
+__all__ = ["record", "value"]
 
 _Class = TypeVar("_Class")
 
@@ -25,15 +25,25 @@ _Class = TypeVar("_Class")
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def value(cls: type[_Class]) -> type[_Class]:
     """Make a class one of values. What it defines itself (`__repr__`, `__eq__`, `__hash__`) stays."""
+    return _made(cls, frozen=True, kw_only=True)
+
+
+@dataclass_transform(field_specifiers=(field,))
+def record(*, frozen: bool = False, kw_only: bool = False) -> Callable[[type[_Class]], type[_Class]]:
+    """What `@dataclass(slots=True)` is, written as late as a value: for what changes, or is made by position."""
+    return lambda cls: _made(cls, frozen=frozen, kw_only=kw_only)
+
+
+def _made(cls: type[_Class], *, frozen: bool, kw_only: bool) -> type[_Class]:
     # Where there is none, the standard library reads the signature for one, and that writes `__init__`.
     cls.__doc__ = cls.__doc__ or cls.__name__
-    made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(cls)
+    made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
     own = made.__dict__
-    for name, method in _SHARED.items():
+    for name, method in (_FROZEN if frozen else _CHANGING).items():
         if name not in own:
             setattr(made, name, method)
-    # A class that defines `__eq__` alone has None for `__hash__`; in a dataclass the fields tell the hash then.
-    for name, write in _WRITTEN.items():
+    # A class that defines `__eq__` alone has None for `__hash__`; in a frozen dataclass the fields tell the hash then.
+    for name, write in (_WRITTEN | {"__hash__": _hash} if frozen else _WRITTEN).items():
         if own.get(name) is None:
             setattr(made, name, _Unwritten(made, name, write))
     return made
@@ -64,7 +74,7 @@ class _Made:
 
 def _init(cls: type) -> Callable[..., object]:
     """`__init__`, by the name of each field. Slots are set by their descriptors, since the class refuses to be set."""
-    heads, lines = ["self"], list[str]()
+    heads, named, lines = ["self"], list[str](), list[str]()
     # What the function closes over: setters, defaults and factories.
     around: dict[str, object] = {"_unset": _Made()}
     for each in _fields(cls):
@@ -77,13 +87,14 @@ def _init(cls: type) -> Callable[..., object]:
             around[f"_default_{name}"] = each.default
             optional = f"=_default_{name}"
         if each.init:
-            heads.append(f"{name}{optional}")
+            (named if each.kw_only else heads).append(f"{name}{optional}")
         else:
             given = f"_make_{name}()" if optional == "=_unset" else f"_default_{name}"
-        lines.append(f"_set_{name}(self, {given})")
+        if each.init or optional:
+            lines.append(f"_set_{name}(self, {given})")
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
-    heads[1:1] = ["*"] if len(heads) > 1 else []
+    heads += ["*", *named] if named else []
     written = _compiled(cls, f"__init__({', '.join(heads)})", lines or ["pass"], around)
     written.__annotations__ = {each.name: each.type for each in _fields(cls) if each.init} | {"return": None}
     return written
@@ -144,11 +155,12 @@ def _fields(cls: type) -> tuple[Field[object], ...]:
     return fields(cast("Any", cls))
 
 
-_SHARED: dict[str, Callable[..., object]] = {
+_CHANGING: dict[str, Callable[..., object] | None] = {"__repr__": _repr, "__hash__": None}
+_FROZEN: dict[str, Callable[..., object] | None] = {
     "__repr__": _repr,
     "__setattr__": _set,
     "__delattr__": _delete,
     "__getstate__": _state,
     "__setstate__": _restore,
 }
-_WRITTEN = {"__init__": _init, "__eq__": _eq, "__hash__": _hash}
+_WRITTEN = {"__init__": _init, "__eq__": _eq}

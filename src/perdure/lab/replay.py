@@ -7,7 +7,7 @@ loop is closed: what the simulated provider counts for a request is what the pol
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from perdure.kernel.cache import EMPTY, Bill, Head, PrefixChain, PromptCache, bill_of, plan_marks, price, rolling_mark
@@ -22,7 +22,7 @@ from perdure.kernel.messages import (
 )
 from perdure.kernel.models import ModelProfile
 from perdure.kernel.tokens import UNCALIBRATED, Calibration, overhead_tokens, text_tokens, tokens_of
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.kernel.wire.validity import Fault, check_messages
 from perdure.lab.composition import Composition, Sizes
 from perdure.lab.counted import as_counted
@@ -66,7 +66,7 @@ class Point:
     """What this request needed and did not show."""
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class Replayed:
     """One session under one policy."""
 

@@ -12,14 +12,13 @@ that was written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from zlib import crc32
 
 from perdure.kernel.errors import InvalidJson, LogTooNew
 from perdure.kernel.messages import Json, JsonObject, decode_object, encode_json
 from perdure.kernel.messages.fields import Fields
 from perdure.kernel.pattern import pattern
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 FORMAT = "perdure-session"
 VERSION = 1
@@ -68,7 +67,7 @@ class Entry:
     payload: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Head:
     """What a line says before its payload."""
 

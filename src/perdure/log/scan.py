@@ -6,13 +6,12 @@ It knows lines. It must never open a file nor decode a payload: a log of 100 MB 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.log.line import Header, head_of, header_of
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Row:
     """Where an entry stands, and what is known of it without decoding it."""
 

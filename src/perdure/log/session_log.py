@@ -7,7 +7,7 @@ here, and none is ever changed. An append returns when it is durable; until then
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Lock
 
@@ -15,6 +15,7 @@ from perdure.kernel.context import Edit
 from perdure.kernel.errors import DiskError, InvalidJson, LogDamaged
 from perdure.kernel.messages import Message, decode_json, decode_object
 from perdure.kernel.pattern import pattern
+from perdure.kernel.value import record
 from perdure.log.durable import DurableFile, create, open_for_reading, open_for_writing
 from perdure.log.entries import KINDS, Edited, Payload, Said, from_json, kind_of_payload, to_json
 from perdure.log.line import VERSION, Entry, Header, Origin, header_line, line_of
@@ -278,7 +279,7 @@ def _born(path: Path, data: bytes) -> SessionLog:
     return SessionLog(file, scan(data), writable=True)
 
 
-@dataclass(slots=True)
+@record()
 class _Branch:
     """What lies between the first entry and the leaf."""
 

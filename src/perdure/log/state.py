@@ -5,10 +5,11 @@ It knows which entries make which value. It must never decide: a resumed session
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perdure.kernel.context import Edit, Ledger
 from perdure.kernel.messages import JsonObject, Message, Transcript
+from perdure.kernel.value import record
 from perdure.log.entries import (
     CacheRead,
     Compacted,
@@ -24,7 +25,7 @@ from perdure.log.entries import (
 from perdure.log.session_log import SessionLog
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class SessionState:
     """A session as its log tells it."""
 

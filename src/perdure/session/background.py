@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.kernel.context import (
     Answer,
@@ -30,7 +30,7 @@ from perdure.kernel.context import (
     drive_async,
 )
 from perdure.kernel.messages import Message, Transcript
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 AHEAD = 0.2
 """Part of the way from the fixed overhead to the fold point at which preparing begins before that point."""
@@ -47,7 +47,7 @@ class Prepared:
     """What the engine asked to be told again."""
 
 
-@dataclass(slots=True)
+@record()
 class _Ports:
     """What a plan on a copy is answered."""
 

@@ -6,7 +6,7 @@ It knows the order of durable writes and answers with what became of them. It mu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perdure.archive import Archive as Originals
 from perdure.kernel.context import (
@@ -26,10 +26,11 @@ from perdure.kernel.context import (
 )
 from perdure.kernel.errors import DiskError, PerdureError
 from perdure.kernel.messages import Message
+from perdure.kernel.value import record
 from perdure.log import SessionLog
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class SessionHost:
     """Performs for one session. `perdure.kernel.agent.Host`."""
 

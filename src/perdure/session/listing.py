@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.kernel.context.describe import clip
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import REMINDER_OPENING, JsonObject, decode_json
 from perdure.kernel.pattern import pattern
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.log import KINDS, Labelled, SessionLog
 from perdure.log.line import Head, head_of, payload_of
 from perdure.session.stored import ENDING
@@ -101,7 +100,7 @@ def listed(path: Path, size: int) -> Listed | None:
     )
 
 
-@dataclass(slots=True)
+@record()
 class _End:
     """What the tail of a log says."""
 

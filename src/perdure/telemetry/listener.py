@@ -10,7 +10,6 @@ it. Who configured no SDK has tracers and meters that do nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from time import perf_counter
 
 from opentelemetry.context import Context
@@ -31,12 +30,13 @@ from perdure.kernel.agent import (
     TurnStart,
     UsageSeen,
 )
+from perdure.kernel.value import record
 from perdure.telemetry import names
 
 Value = str | int | float | bool
 
 
-@dataclass(slots=True)
+@record()
 class Open:
     """A span that goes on."""
 

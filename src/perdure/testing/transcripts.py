@@ -8,7 +8,7 @@ quick, and what a failing test shows in the end is small.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hypothesis import strategies as st
 
@@ -26,6 +26,7 @@ from perdure.kernel.messages import (
     Transcript,
     Usage,
 )
+from perdure.kernel.value import record
 
 START = 1_790_000_000.0
 """Time of the first message, in seconds since 1970."""
@@ -81,7 +82,7 @@ def _events(draw: st.DrawFn, least: int, most: int) -> list[int]:
 _ENDS = st.integers(0, 2)
 
 
-@dataclass(slots=True)
+@record()
 class _Digits:
     """A whole number, taken apart digit by digit."""
 
@@ -92,7 +93,7 @@ class _Digits:
         return digit
 
 
-@dataclass(slots=True)
+@record()
 class _Draft:
     """The transcript so far."""
 

@@ -11,10 +11,11 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from pathlib import Path
 
+from perdure.kernel.value import record
 from perdure.tools.failed import ToolFailed
 
 LOOK = 0.05
@@ -32,7 +33,7 @@ Listener = Callable[[str], None]
 """Gets what a command prints while it runs. May not raise, and not block."""
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class Job:
     """A command that runs or ran."""
 

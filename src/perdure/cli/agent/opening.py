@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -20,7 +20,7 @@ from perdure.cli.agent.place import Place
 from perdure.guard import SecretGuard
 from perdure.kernel.agent import AgentTool
 from perdure.kernel.messages import JsonObject, Message, Tool, Transcript, decode_json, encode_json
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.project import Opening
 from perdure.project.settings import Settled
 from perdure.providers import Edge, HttpModel, find_local, window_of
@@ -56,7 +56,7 @@ class Person(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class Desk:
     """An open session and what can be turned while it runs."""
 
@@ -216,7 +216,7 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
         yield desk
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class _Room:
     """Makes the tools of a session and of its subagents."""
 

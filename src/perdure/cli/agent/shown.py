@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.cli.agent.opening import Opens, opened
 from perdure.cli.agent.place import Place
+from perdure.kernel.value import record
 from perdure.session.spec import wall_clock
 from perdure.terminal.dialog import Dialog
 from perdure.terminal.screen import Screen
@@ -20,7 +20,7 @@ from perdure.tools.permissions import Answer, Question
 from perdure.tools.plan import Proposal, Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Sitting:
     """The screen's dialog as the `Person` that a session asks."""
 

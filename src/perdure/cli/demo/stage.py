@@ -14,13 +14,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import cast
 
 from perdure.cli.demo.meter import Meter
 from perdure.kernel.errors import PerdureError
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.session.spec import wall_clock
 from perdure.testing.doubles import AnthropicDouble, serve
 from perdure.testing.doubles.anthropic.models import MODELS
@@ -80,7 +80,7 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class Played:
     """What was seen."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TypeVar, cast, get_args
 
@@ -27,6 +27,7 @@ from perdure.kernel.models.profile import (
     Tokenizer,
     Window,
 )
+from perdure.kernel.value import record
 
 _Choice = TypeVar("_Choice", bound=str)
 
@@ -80,7 +81,7 @@ def declare(settings: Mapping[str, object]) -> ModelProfile:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Given:
     """The settings of one model, read with checks; each reader returns its default where the key is absent."""
 

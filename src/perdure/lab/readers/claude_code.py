@@ -8,10 +8,10 @@ attachments are not in the file. A subagent's lines are a recording of their own
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.kernel.messages import Block, Json, JsonObject, Message, Provenance, ToolResult, ToolUse
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.lab.readers.counts import usage_of
 from perdure.lab.readers.decode import decoded
 from perdure.lab.readers.fields import part, seconds, text
@@ -51,7 +51,7 @@ class _Entry:
         return text(self.message, "id") or self.name
 
 
-@dataclass(slots=True)
+@record()
 class _Session:
     """What is known of the lines so far."""
 

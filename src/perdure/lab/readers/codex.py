@@ -8,9 +8,10 @@ encrypted. `replacement_history` is what the harness sent after a compaction.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.kernel.messages import Block, JsonObject, Message, Text
+from perdure.kernel.value import record
 from perdure.lab.readers.counts import counted, inclusive
 from perdure.lab.readers.decode import decoded
 from perdure.lab.readers.fields import count, part, parts, seconds, text
@@ -30,7 +31,7 @@ _LEFT_OUT = frozenset({"compaction", "compaction_trigger", "context_compaction",
 """Items that say nothing of the session: the harness's summaries and its own notes."""
 
 
-@dataclass(slots=True)
+@record()
 class _State:
     """Where in a response the rollout is."""
 

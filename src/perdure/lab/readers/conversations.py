@@ -8,11 +8,11 @@ which nothing is left but a summary cannot be told from a new conversation, and 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from perdure.kernel.messages import Message, RedactedThinking, Request, Response, Text, Thinking, ToolUse
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.kernel.wire import Dialect
 from perdure.lab.readers.counts import counted
 from perdure.lab.readers.format import Troubles
@@ -38,7 +38,7 @@ class Exchange:
     time: float | None
 
 
-@dataclass(slots=True)
+@record()
 class _Conversation:
     tape: Tape
     head: Print

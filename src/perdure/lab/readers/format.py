@@ -6,11 +6,11 @@ It knows the contract. It must never know a format, nor open anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages import Json, JsonObject
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.lab.recording import Recording, Trouble
 
 MAX_TROUBLES = 200
@@ -26,7 +26,7 @@ class Line:
     value: Json
 
 
-@dataclass(slots=True)
+@record()
 class Troubles:
     """What went wrong so far, in a file that is read on behind it."""
 

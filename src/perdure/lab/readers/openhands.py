@@ -7,10 +7,11 @@ observation that answers it. What the harness looked up by itself (`recall`) wen
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.kernel.errors import InvalidJson, InvalidMessage
 from perdure.kernel.messages import Json, JsonObject, Message, Provenance, Text, ToolResult, Usage
+from perdure.kernel.value import record
 from perdure.kernel.wire import CHAT
 from perdure.lab.readers.counts import counted, inclusive, usage_of
 from perdure.lab.readers.decode import decoded
@@ -22,7 +23,7 @@ from perdure.lab.recording import Recording
 NAME = "openhands"
 
 
-@dataclass(slots=True)
+@record()
 class _Run:
     tape: Tape
     line: int | None

@@ -6,11 +6,11 @@ It knows shapes. It must never know a key. A checker gives the value back, made 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
 from perdure.kernel.errors import InvalidJson
 from perdure.kernel.messages import decode_json
+from perdure.kernel.value import record
 
 Value: TypeAlias = "str | int | float | bool | tuple[str, ...] | tuple[Table, ...] | Mapping[str, Table] | None"
 """What a setting can be."""
@@ -48,7 +48,7 @@ class Kind(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Words:
     """Text."""
 
@@ -65,7 +65,7 @@ class Words:
         return text
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Choice:
     """One of a few words."""
 
@@ -87,7 +87,7 @@ class Choice:
         return self.check(text)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Number:
     """A number within bounds."""
 
@@ -127,7 +127,7 @@ class Number:
             raise WrongValue(self.words) from None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Flag:
     """Yes or no."""
 
@@ -156,7 +156,7 @@ class Flag:
         return meanings[text.lower()]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Texts:
     """Several texts."""
 
@@ -177,7 +177,7 @@ class Texts:
         return tuple(part.strip() for part in text.split(";") if part.strip())
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Tables:
     """Several tables; what they hold is checked by whoever uses them."""
 
@@ -196,7 +196,7 @@ class Tables:
         return self.check(_json(text, self.words))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Named:
     """Tables under names; what they hold is checked by whoever uses them."""
 

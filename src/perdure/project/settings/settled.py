@@ -7,13 +7,13 @@ from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.guard.reading import Caution
 from perdure.kernel.agent import Bounds
 from perdure.kernel.context import Settings, preset
 from perdure.kernel.errors import InvalidSetting
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.project.settings.keys import KEYS, Key
 from perdure.project.settings.kinds import Table, Value
 from perdure.project.settings.layers import Layer
@@ -32,7 +32,7 @@ class Setting:
     """Where it was set; `default` where nobody did."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Settled:
     """All settings as they count."""
 

@@ -6,7 +6,6 @@ its own plain arithmetic: a token for 2.9 bytes, a cache that lives five minutes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from string import Template
 
 from perdure.kernel.messages import (
@@ -24,6 +23,7 @@ from perdure.kernel.messages import (
     encode_json,
     weigh,
 )
+from perdure.kernel.value import record
 from perdure.testing.sessions.dice import Dice
 from perdure.testing.sessions.equipment import reminder, system, tools
 from perdure.testing.sessions.project import Project
@@ -199,7 +199,7 @@ class _Writer:
         self._clock.context += _tokens(message)
 
 
-@dataclass(slots=True)
+@record()
 class _Clock:
     """Time and the size of the context: what usage is reckoned from."""
 

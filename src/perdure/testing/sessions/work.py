@@ -7,11 +7,11 @@ the agent does refers to something that an earlier output showed, since that is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from perdure.kernel.messages import JsonObject
 from perdure.kernel.pattern import pattern
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.testing.sessions import outputs
 from perdure.testing.sessions.dice import Dice
 from perdure.testing.sessions.outputs import Output
@@ -50,7 +50,7 @@ class Reading:
     message_id: str = ""
 
 
-@dataclass(slots=True)
+@record()
 class Memory:
     """What outputs showed so far, and what of it the current step uses."""
 

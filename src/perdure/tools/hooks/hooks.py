@@ -8,7 +8,7 @@ an objection for a failure: exit code 2, or `{"decision": "block", "reason": "..
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -17,7 +17,7 @@ from perdure.guard.plain import clip, one_line
 from perdure.kernel.agent import Result
 from perdure.kernel.errors import InvalidJson, InvalidSetting
 from perdure.kernel.messages import Json, JsonObject, Message, Text, decode_json, encode_json
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.project.settings import Settled
 from perdure.tools.hooks.process import Ended, Started, run, run_blocking
 
@@ -67,7 +67,7 @@ class Said:
     """What the model is to read besides."""
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class Hooks:
     """The hooks of one session."""
 
@@ -86,28 +86,27 @@ class Hooks:
         about: JsonObject = {"tool": tool, "input": given, "result": clip(result, TOLD), "failed": failed}
         return await self._tell("after_tool", about, tool)
 
-    def stop(self, answer: Message) -> str | None:
-        """Whether the model may stop; what still has to be done where it may not. Fits `kernel.agent.Guard`: everything
-        waits for it, as long as the hook was given."""
+    async def stop(self, answer: Message) -> str | None:
+        """Whether the model may stop; what still has to be done where it may not. Fits `kernel.agent.Guard`."""
         text = "\n".join(block.text for block in answer.content if isinstance(block, Text))
-        return self._tell_blocking("stop", {"answer": clip(text, TOLD)}, LONGEST).objection or None
+        return (await self._tell("stop", {"answer": clip(text, TOLD)})).objection or None
 
     def before_compaction(self, reason: str) -> None:
         """Before the context is folded. It cannot be objected to: without it the conversation ends."""
-        self._tell_blocking("before_compaction", {"reason": reason}, BLOCKING)
+        self._tell_blocking("before_compaction", {"reason": reason})
 
     def after_compaction(self, reason: str) -> None:
         """After it was folded."""
-        self._tell_blocking("after_compaction", {"reason": reason}, BLOCKING)
+        self._tell_blocking("after_compaction", {"reason": reason})
 
     def wants(self, event: Event) -> bool:
         """Whether any hook hears of an event."""
         return bool(self.by_event.get(event))
 
-    async def _tell(self, event: Event, about: JsonObject, tool: str) -> Said:
+    async def _tell(self, event: Event, about: JsonObject, tool: str | None = None) -> Said:
         contexts: list[str] = []
         for hook in self.by_event.get(event, ()):
-            if not hook.fits(tool):
+            if tool is not None and not hook.fits(tool):
                 continue
             said = self._read(hook, await run(self._started(hook, event, about, hook.timeout)))
             contexts.extend(filter(None, [said.context]))
@@ -115,13 +114,9 @@ class Hooks:
                 return Said(objection=said.objection, context="\n".join(contexts))
         return Said(context="\n".join(contexts))
 
-    def _tell_blocking(self, event: Event, about: JsonObject, most: float) -> Said:
+    def _tell_blocking(self, event: Event, about: JsonObject) -> None:
         for hook in self.by_event.get(event, ()):
-            started = self._started(hook, event, about, min(hook.timeout, most))
-            said = self._read(hook, run_blocking(started))
-            if said.objection:
-                return said
-        return Said()
+            self._read(hook, run_blocking(self._started(hook, event, about, min(hook.timeout, BLOCKING))))
 
     def _started(self, hook: Hook, event: Event, about: JsonObject, timeout: float) -> Started:
         told = encode_json({"event": event, "cwd": str(self.cwd), **about})

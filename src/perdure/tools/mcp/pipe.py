@@ -12,7 +12,7 @@ import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
+from perdure.kernel.value import record
 from perdure.tools.mcp.settings import StdioServer
 
 LINE = 16 * 1024 * 1024
@@ -42,7 +43,7 @@ Incoming: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing: TypeAlias = MemoryObjectSendStream[SessionMessage]
 
 
-@dataclass(slots=True)
+@record()
 class Mutterings:
     """What a process wrote to stderr: whole in a file up to a bound, and the last of it here."""
 

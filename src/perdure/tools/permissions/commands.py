@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from perdure.kernel.pattern import pattern
+from perdure.kernel.value import record
 from perdure.tools.permissions.effects import Effect, Reach, Ruinous, Run, Touch, Unclear
 from perdure.tools.permissions.known import (
     ELSEWHERE,
@@ -53,7 +54,7 @@ def effects_of(command: str, cwd: Path, ground: Ground) -> tuple[Effect, ...]:
     return tuple(dict.fromkeys(looking.effects))
 
 
-@dataclass(slots=True)
+@record()
 class _Looking:
     """What was found so far."""
 

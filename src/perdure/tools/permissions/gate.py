@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from perdure.guard.plain import clip, one_line
@@ -18,7 +18,7 @@ from perdure.guard.reading import Caution
 from perdure.kernel.agent import AgentTool, Result
 from perdure.kernel.errors import DiskRefused
 from perdure.kernel.messages import JsonObject, Text
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.project import Places
 from perdure.project.settings import Settled
 from perdure.tools.actions import Action, Harmless, Offered
@@ -73,7 +73,7 @@ class Answer:
 Ask = Callable[[Question], Awaitable[Answer]]
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class Gate:
     """Permissions of one session."""
 

@@ -8,14 +8,14 @@ Nothing here raises for a text, whatever it is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 import tree_sitter
 import tree_sitter_bash
 
 from perdure.kernel.pattern import pattern
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 LONGEST = 100_000
 """Characters of a command that is read; a longer one is unclear."""
@@ -127,7 +127,7 @@ def _odd(text: str) -> str | None:
     return None
 
 
-@dataclass(slots=True)
+@record()
 class _Reading:
     """What was found so far. It grows while the tree is walked, and ends with it."""
 

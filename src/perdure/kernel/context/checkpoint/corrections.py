@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from perdure.kernel.context.checkpoint.cues import corrects
 from perdure.kernel.pattern import pattern
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 LOOK_BACK = 16
 """Earlier statements that share a word and are looked at, the newest first; it keeps the search linear."""
@@ -93,7 +93,7 @@ class Correction:
     new: int
 
 
-@dataclass(slots=True)
+@record()
 class _Read:
     """What was read out of one statement."""
 
@@ -106,7 +106,7 @@ class _Read:
     replaced: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@record()
 class _Index:
     """Which statements hold a word or a value, in order."""
 

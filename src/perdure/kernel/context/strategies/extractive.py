@@ -6,15 +6,16 @@ It knows that code alone can carry what matters. It must never fail: whatever wa
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.checkpoint import CheckpointDocument, build
 from perdure.kernel.context.edits import Rung
 from perdure.kernel.context.ports import Answer, Need
 from perdure.kernel.context.situation import Folding, Situation
+from perdure.kernel.value import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Extractive:
     """Excerpts the narrative instead of having it written."""
 

@@ -8,7 +8,7 @@ was folded.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.checkpoint import CheckpointDocument, build
 from perdure.kernel.context.checkpoint.ask import conversation_request, transcript_request, without_oldest_fifth
@@ -18,6 +18,7 @@ from perdure.kernel.context.edits import Rung
 from perdure.kernel.context.ports import Answer, Failed, Need, Refused, Reply, Summarize
 from perdure.kernel.context.situation import Declined, Folding, Situation
 from perdure.kernel.messages import Message
+from perdure.kernel.value import record
 
 ANSWER_LEAST, ANSWER_MOST = 1_000, 8_000
 """Bounds of the answer, in tokens: reasoning counts, and an answer that is cut off is refused."""
@@ -26,7 +27,7 @@ SHORTENINGS = 3
 """How often the oldest fifth is dropped when the provider says that the request is too long."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class FullSummary:
     """Has a model tell what was folded."""
 

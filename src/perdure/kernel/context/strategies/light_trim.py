@@ -7,16 +7,16 @@ rules, and a rule without its middle is another rule.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from perdure.kernel.context.edits import Rung, TrimText
 from perdure.kernel.context.handles import handle_of
 from perdure.kernel.context.settings import scaled_trim
 from perdure.kernel.context.situation import Proposal, Situation
 from perdure.kernel.messages import REMINDER_OPENING, Message, Text
+from perdure.kernel.value import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class LightTrim:
     """Shortens long text of all but the newest messages."""
 

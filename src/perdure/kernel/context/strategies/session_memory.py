@@ -7,16 +7,17 @@ an error all mean that this rung is not applied.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.checkpoint import CheckpointDocument, Narrative, build
 from perdure.kernel.context.checkpoint.narrative import parse
 from perdure.kernel.context.edits import Rung
 from perdure.kernel.context.ports import Answer, Need, ReadSessionMemory, SessionMemory
 from perdure.kernel.context.situation import Declined, Folding, Situation
+from perdure.kernel.value import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class SessionMemoryFold:
     """Takes the session memory's word for what was folded."""
 

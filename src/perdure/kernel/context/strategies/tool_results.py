@@ -7,7 +7,7 @@ proposals, oldest first, as it needs, and closed turns' thinking with them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perdure.kernel.context.describe import call_names, describe_call
 from perdure.kernel.context.edits import ClearToolResult, Rung
@@ -21,6 +21,7 @@ from perdure.kernel.messages import (
     ToolUse,
     encode_json,
 )
+from perdure.kernel.value import record
 
 CLEARED = "[Tool result cleared to save context.]"
 """Opens every placeholder: the same text each time, since text that changes would rewrite the prefix each time."""
@@ -29,7 +30,7 @@ INPUT_OVER = 200
 """Tokens of a call's arguments above which clearing them is worth a placeholder."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ToolResults:
     """Clears old tool results, and optionally old calls' arguments."""
 

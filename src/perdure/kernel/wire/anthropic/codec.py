@@ -7,9 +7,9 @@ beside it do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from perdure.kernel.messages import JsonObject, Message, Request, Response, decode_object, freeze_object
+from perdure.kernel.value import record
 from perdure.kernel.wire.anthropic.decode import decode_message, decode_request, decode_response
 from perdure.kernel.wire.anthropic.encode import encode_request, encode_response, message_object
 from perdure.kernel.wire.anthropic.events import encode_events
@@ -18,7 +18,7 @@ from perdure.kernel.wire.anthropic.stream import AnthropicStream
 from perdure.kernel.wire.codec import Dialect
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class AnthropicCodec:
     """The two-way map between values and the Messages API; see `Codec` for the contract."""
 

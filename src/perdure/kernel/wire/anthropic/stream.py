@@ -7,12 +7,13 @@ response would be without streaming and hands it to `decode`, so that the two ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidJson, InvalidMessage
 from perdure.kernel.messages import Block, JsonObject, Response, ToolUse, decode_json
 from perdure.kernel.messages.pieces import join_pieces
+from perdure.kernel.value import record
 from perdure.kernel.wire.anthropic.decode import decode_response
 from perdure.kernel.wire.anthropic.decode_blocks import decode_block
 from perdure.kernel.wire.codec import BlockDone, BlockGrew, BlockStarted, Delta
@@ -121,7 +122,7 @@ class AnthropicStream:
         return self._envelope
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class _Growing:
     """A block while its pieces arrive."""
 

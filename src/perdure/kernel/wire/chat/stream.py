@@ -6,12 +6,13 @@ cannot disagree. It must never know a connection; `[DONE]`, which is no JSON, is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import Block, Json, JsonObject, Response, Text, Thinking, ToolUse
 from perdure.kernel.messages.pieces import join_pieces
+from perdure.kernel.value import record
 from perdure.kernel.wire.chat.messages import REASONING, decode_message
 from perdure.kernel.wire.chat.response import decode_response
 from perdure.kernel.wire.codec import BlockDone, BlockGrew, BlockStarted, Delta
@@ -25,7 +26,7 @@ _GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning", "r
 """Fields whose text arrives in pieces."""
 
 
-@dataclass(slots=True)
+@record()
 class _Call:
     """A tool call on its way."""
 
@@ -46,7 +47,7 @@ class _Call:
         return call
 
 
-@dataclass(slots=True)
+@record()
 class _Parts:
     """The message, as far as it arrived."""
 

@@ -6,12 +6,13 @@ Items are built in their wire form and decoded by `items` and `messages`, so tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from perdure.kernel.errors import InvalidMessage
 from perdure.kernel.messages import Block, Json, JsonObject, Response, Text
 from perdure.kernel.messages.pieces import join_pieces
+from perdure.kernel.value import record
 from perdure.kernel.wire.codec import BlockDone, BlockGrew, BlockStarted, Delta
 from perdure.kernel.wire.responses.messages import decode_output
 from perdure.kernel.wire.responses.parts import decode_part
@@ -20,7 +21,7 @@ from perdure.kernel.wire.responses.response import decode_response
 Grown: TypeAlias = Literal["text", "thinking", "input"]
 
 
-@dataclass(slots=True)
+@record()
 class _Item:
     """An output item on its way."""
 

@@ -12,11 +12,11 @@ call.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from perdure.kernel.messages import Message
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.kernel.wire.codec import Dialect
 from perdure.kernel.wire.validity.facts import Facts
 from perdure.kernel.wire.validity.faults import Fault, at
@@ -52,7 +52,7 @@ def pair(messages: Sequence[Message], facts: Sequence[Facts], dialect: Dialect) 
     return Pairing(faults=tuple(rounds.faults), open=still_open)
 
 
-@dataclass(slots=True)
+@record()
 class _Rounds:
     """What is known while reading on from one turn to the next."""
 

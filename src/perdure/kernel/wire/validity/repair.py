@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from perdure.kernel.messages import (
@@ -27,7 +27,7 @@ from perdure.kernel.messages import (
     ToolUse,
     text_of,
 )
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 
 RepairKind: TypeAlias = Literal[
     "message_renamed",
@@ -80,7 +80,7 @@ def repair(messages: Sequence[Message]) -> Repaired:
     return Repaired(messages=tuple(work.done), repairs=tuple(work.repairs))
 
 
-@dataclass(slots=True)
+@record()
 class _Work:
     """What is known while repairing on from turn to turn."""
 
@@ -200,7 +200,7 @@ def _reply_turn(turn: list[Message], work: _Work, *, is_last: bool) -> list[Mess
     return [first, *sorted_out.messages, *sorted_out.strays]
 
 
-@dataclass(slots=True)
+@record()
 class _Sorted:
     """What the blocks of a reply turn turned out to be."""
 

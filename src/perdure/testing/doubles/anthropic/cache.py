@@ -7,10 +7,9 @@ here. Rules: Anthropic, prompt caching guide, 2026-08.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from itertools import accumulate
 
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.testing.doubles.anthropic.prompt import Piece, Prompt
 from perdure.testing.doubles.shape import Body
 
@@ -44,7 +43,7 @@ class Billed:
         }
 
 
-@dataclass(slots=True)
+@record()
 class _Entry:
     lifetime: float
     expires: float

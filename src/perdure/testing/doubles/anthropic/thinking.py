@@ -8,9 +8,8 @@ to the thinking before it (Anthropic, preserved thinking, 2026-09).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.testing.doubles.anthropic.asked import Asked, Refused
 from perdure.testing.doubles.anthropic.tools import is_deferred
 from perdure.testing.doubles.shape import Body, body_of, content_blocks, digest, without
@@ -22,7 +21,7 @@ _MODIFIED = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class Prefix:
     """What a thinking block is bound to, as it grows along a conversation.
 

@@ -6,8 +6,7 @@ is gone. The full documentation was not available; what combines with what is un
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from perdure.kernel.value import record
 from perdure.testing.doubles.anthropic.asked import coded
 from perdure.testing.doubles.shape import Body, bodies, body_of, digest, without
 
@@ -15,7 +14,7 @@ LIFETIME = 300.0
 """Seconds since the last request."""
 
 
-@dataclass(slots=True, kw_only=True)
+@record(kw_only=True)
 class _Thread:
     body: Body
     expires: float
