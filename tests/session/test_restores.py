@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+
+from tests.session.stage import Stage
 
 from perdure.guard import SecretGuard
 from perdure.kernel.messages import Message, Text, ToolUse, text_of, weigh
 from perdure.kernel.models import lookup
 from perdure.kernel.tokens import tokens_of
+from perdure.session import Session
 from perdure.session.restores import ALL, EACH, Again, Ground, files_again
 from perdure.tools.seen import Seen, digest_of
 
@@ -95,3 +99,26 @@ def test_what_the_tail_shows_what_is_binary_secret_or_a_memory_and_what_leads_ou
     tail = [Message(id="m", role="assistant", content=(Text(text="Again."), call), provenance="assistant")]
 
     assert ["g"] == told(work.again(tail))
+
+
+def test_behind_a_checkpoint_only_files_that_are_shown_whole_may_be_changed_without_being_read_again(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, window=60_000)
+    stage.reader.rounds = 20
+
+    async def play() -> list[bool]:
+        session = Session.start(stage.spec(stage.model()))
+        short, long, moved = (stage.project / f"{name}.txt" for name in ("short", "long", "moved"))
+        for path, text in ((short, "words\n"), (long, "many words\n" * 9_000), (moved, "old\n")):
+            path.write_text(text)
+            session.seen.saw(path, digest_of(path.read_bytes()), mtime=0.0, lines=1, span=(1, 1))
+        # Somebody else changes one after it was read.
+        moved.write_text("new\n")
+        await session.run("Read on.")
+        await session.compact()
+        known = [session.seen.sight(path) is not None for path in (short, long, moved)]
+        await session.close()
+        return known
+
+    assert [True, False, False] == asyncio.run(play())
