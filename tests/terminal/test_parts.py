@@ -172,7 +172,7 @@ def test_numbers_choose_and_words_answer() -> None:
 
 
 def completed(root: Path, typed: str) -> list[str]:
-    words = Words(root, lambda: [("context", "c"), ("compact", "c"), ("why", "w")])
+    words = Words(root, lambda: [("context", "c"), ("compact", "c"), ("why", "w")], lambda: 0.0)
     return [each.text for each in words.get_completions(Document(typed), CompleteEvent())]
 
 

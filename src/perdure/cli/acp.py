@@ -43,7 +43,7 @@ Zed, in settings.json:
   "agent_servers": {"Perdure": {"type": "custom", "command": "perdure", "args": ["acp"]}}
 docs/acp.md has other editors, and what is supported."""
 
-LEFT_OUT = frozenset({"help", "output", "resume", "fork", "clear", "quit", "rewind"})
+LEFT_OUT = frozenset({"copy", "help", "output", "resume", "fork", "clear", "quit", "rewind", "theme"})
 """Commands that an editor has of its own, or that need a terminal. What a command says may not depend on a screen."""
 
 COLUMNS = 100

@@ -6,6 +6,7 @@ body: a prompt cache compares bytes.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -27,6 +28,8 @@ from perdure.providers.sse import EventReader
 
 LONGEST_ERROR = 65_536
 """Bytes of a refusal that are read."""
+BURST = 8
+"""Events of a stream between two pauses in which others get their turn."""
 
 
 class HttpModel:
@@ -162,11 +165,14 @@ class HttpModel:
 
     async def _events(self, response: httpx.Response) -> AsyncGenerator[ModelEvent, None]:
         decoder, reader, halves = self.codec.stream(), EventReader(), Halves()
-        chunks = response.aiter_bytes()
+        chunks, events = response.aiter_bytes(), count(1)
         async for chunk in chunks:
             for event in reader.feed(chunk):
                 for delta in halves.joined(decoder.feed(event)):
                     yield delta
+                if next(events) % BURST == 0:
+                    # One look at the socket may bring hundreds: without a pause nobody takes a key meanwhile.
+                    await asyncio.sleep(0)
             # A chunk with the usage follows the end of a chat answer; the others end with their last event.
             if decoder.error is not None or reader.done or (decoder.complete and self.codec.dialect != "chat"):
                 break

@@ -15,6 +15,7 @@ from perdure.kernel.agent import CompactionEnd, Trouble
 from perdure.kernel.messages import ToolResult, ToolUse, text_of
 from perdure.kernel.pattern import pattern
 from perdure.kernel.value import value
+from perdure.terminal.pictures import Drawing, pictures
 from perdure.terminal.plain import clean
 
 PREVIEW = 4
@@ -38,6 +39,9 @@ class Look:
 
     columns: int
     colour: bool = True
+    light: bool = False
+    """Whether the ground is light."""
+    drawing: Drawing = "none"
 
     def paint(self, text: str, code: str) -> str:
         """Text in a colour, line by line, so that a cut line carries it over to no other."""
@@ -61,15 +65,22 @@ def markdown(text: str, look: Look) -> str:
     source = clean(text).strip("\n")
     if not look.colour or len(source) > LONG:
         return source
-    # It takes a third of a second to load, which the first answer hides and the first prompt would not.
+    # It takes a third of a second to load, which the first prompt should not wait for: see `load`.
     console_module, markdown_module = import_module("rich.console"), import_module("rich.markdown")
     out = StringIO()
     console = cast(
         "_Console",
         console_module.Console(file=out, force_terminal=True, width=max(20, look.columns - 1), color_system="standard"),
     )
-    console.print(markdown_module.Markdown(source, code_theme="ansi_dark", hyperlinks=False))
+    console.print(
+        markdown_module.Markdown(source, code_theme="ansi_light" if look.light else "ansi_dark", hyperlinks=False)
+    )
     return out.getvalue().rstrip("\n")
+
+
+def load() -> None:
+    """Load what sets Markdown and code; in a thread, while the first answer is on its way."""
+    markdown("```python\nx = 1\n```", Look(columns=80))
 
 
 def called(call: ToolUse, look: Look) -> str:
@@ -81,8 +92,11 @@ def called(call: ToolUse, look: Look) -> str:
 
 def result(call: ToolUse, found: ToolResult, look: Look) -> str:
     """What a call gave: a diff whole, anything else by its first lines."""
-    text = clean(found.content if isinstance(found.content, str) else text_of(found.content or ()))
-    rows = text.strip("\n").split("\n")
+    shown = pictures(found.content, look.drawing)
+    text = clean(text_of(found.content)).strip("\n")
+    if shown:
+        return "\n".join((*shown, *([_indented([look.dim(text)], 1, look)] if text else [])))
+    rows = text.split("\n")
     if found.is_error:
         return _indented([look.paint(row, "31") for row in rows[:PREVIEW]], len(rows), look)
     if call.name in ("edit", "write") and _HUNK.search(text):

@@ -1,11 +1,10 @@
 """Completion: commands behind a slash, files behind an @.
 
-It knows names. It must never read a file.
+It knows names. It must never read a file, apart from those that say what git ignores.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -13,23 +12,31 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from perdure.kernel.pattern import pattern
+from perdure.tools.walk import walk
 
 MOST = 60
 """Suggestions."""
-LOOKED = 4_000
-"""Entries of folders that are looked at for one of them."""
-SKIPPED = frozenset(
-    {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache", "target"}
-)
+LOOKED = 100_000
+"""Entries of folders that are looked at."""
+FRESH = 10.0
+"""Seconds for which the names that were found are taken to be those that there are."""
+SKIPPED = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache", "target"})
+"""Folders in which nobody looks for a file, where no .gitignore says so."""
 
 _AT = pattern(r"(?:^|\s)@([^\s@]*)$")
 
 
 class Words(Completer):
-    """Completes what is typed."""
+    """Completes what is typed. Files take a walk, so it belongs into a thread."""
 
-    def __init__(self, root: Path, commands: Callable[[], Iterable[tuple[str, str]]]) -> None:
-        self._root, self._commands = root, commands
+    def __init__(
+        self,
+        root: Path,
+        commands: Callable[[], Iterable[tuple[str, str]]],
+        clock: Callable[[], float],
+    ) -> None:
+        self._root, self._commands, self._clock = root, commands, clock
+        self._files: tuple[float, tuple[str, ...]] | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """See prompt_toolkit."""
@@ -41,24 +48,35 @@ class Words(Completer):
             return
         found = _AT.search(before)
         if found is not None:
-            for path in _files(self._root, found.group(1)):
+            for path in _matching(self._known(), found.group(1)):
                 yield Completion(path, start_position=-len(found.group(1)))
 
+    def _known(self) -> tuple[str, ...]:
+        now = self._clock()
+        if self._files is None or now - self._files[0] > FRESH:
+            self._files = (now, tuple(_files(self._root)))
+        return self._files[1]
 
-def _files(root: Path, typed: str) -> Iterator[str]:
+
+def _files(root: Path) -> Iterator[str]:
+    """Files that git does not ignore, also where there is no repository."""
+    for looked, found in enumerate(walk(root)):
+        if looked >= LOOKED:
+            return
+        parts = found.path.split("/")[:-1]
+        if not found.folder and not found.ignored and found.path.isprintable() and not SKIPPED.intersection(parts):
+            yield found.path
+
+
+def _matching(files: Iterable[str], typed: str) -> list[str]:
     """Files whose path contains what was typed, those that begin so first."""
-    looked = 0
     wanted = typed.lower()
     first: list[str] = []
     later: list[str] = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        below = os.path.relpath(folder, root)
-        for name in sorted(names):
-            looked += 1
-            path = name if below == "." else f"{below}/{name}"
-            if wanted in path.lower() and path.isprintable():
-                (first if path.lower().startswith(wanted) or name.lower().startswith(wanted) else later).append(path)
-        if looked > LOOKED or len(first) >= MOST:
-            break
-    yield from (*first, *later)[:MOST]
+    for path in files:
+        low = path.lower()
+        if wanted in low:
+            (first if low.startswith(wanted) or low.rpartition("/")[2].startswith(wanted) else later).append(path)
+            if len(first) >= MOST:
+                break
+    return [*first, *later][:MOST]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from perdure.kernel.agent import (
     CacheBreak,
     CompactionEnd,
+    CompactionStart,
     MessageDelta,
     MessageEnd,
     ToolEnd,
@@ -80,6 +81,8 @@ class Feed:
             case ToolEnd(call=call, result=found):
                 self.results = [*self.results[1 - KEPT :], found]
                 self._put(blocks.result(call, found, look))
+            case CompactionStart():
+                self.doing = "making room in the context"
             case CompactionEnd():
                 self._put(blocks.folded(event, look))
             case Trouble():

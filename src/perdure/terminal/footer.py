@@ -53,7 +53,7 @@ def _parts(status: Status, mode: str, queued: int) -> list[tuple[int, Fragments]
         (8, [("class:footer.model", status.model)]),
         (10, bar(status)),
         (6, [("class:footer.warn" if cold else "class:footer", cache)]),
-        (7, [("class:footer", f"${status.usd:.2f}")]),
+        (7, [("class:footer", _price(status))]),
     ]
     if status.until_edit is not None:
         parts.insert(2, (5, [("class:footer", f"edit in {_short(status.until_edit)}")]))
@@ -64,6 +64,13 @@ def _parts(status: Status, mode: str, queued: int) -> list[tuple[int, Fragments]
     if queued:
         parts.append((3, [("class:footer", f"{queued} queued")]))
     return parts
+
+
+def _price(status: Status) -> str:
+    """A model without a published price adds nothing to what is known: then that is the least that was paid."""
+    if status.saved_usd is not None:
+        return f"${status.usd:.2f}"
+    return f"at least ${status.usd:.2f}" if status.usd else "price unknown"
 
 
 def _least(parts: Sequence[tuple[int, Fragments]]) -> int:

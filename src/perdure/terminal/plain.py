@@ -17,6 +17,7 @@ _TAB = 4
 def clean(text: str) -> str:
     """The same text without sequences that move, colour or name anything; line ends and tabs (as blanks) stay."""
     text = _ESCAPE.sub("", text.replace("\r\n", "\n")).expandtabs(_TAB)
-    if text.isascii() and all(char == "\n" or char.isprintable() for char in text):
+    # All of these categories count as not printable, and asking so is done in C: a result may be large.
+    if text.replace("\n", "").isprintable():
         return text
     return "".join(char for char in text if char == "\n" or unicodedata.category(char) not in INVISIBLE)

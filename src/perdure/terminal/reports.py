@@ -77,9 +77,10 @@ def losses(session: Session) -> Iterator[str]:
 def cost(session: Session, now: float) -> Iterator[str]:
     """What it cost and saved."""
     status = status_of(session, now)
-    yield f"${status.usd:.4f} for {status.answers:,} answers to {status.turns:,} messages of yours, summaries included"
+    told = f"{status.answers:,} answers to {status.turns:,} messages of yours, summaries included"
     if status.saved_usd is None:
-        yield "what it saved is not known: this model has no published price"
+        yield f"at least ${status.usd:.4f} for {told}" if status.usd else f"the price is not known; {told}"
+        yield "this model has no published price; price_input and price_output under [models.NAME] set one"
     else:
         yield f"${status.saved_usd:.4f} saved against a history that is never edited, up to where that would not fit"
     calls = [message.usage for message in session.transcript if message.usage is not None]

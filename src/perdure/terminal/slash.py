@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from inspect import isawaitable
 from pathlib import Path
 from typing import TypeAlias
 
 from perdure.guard.plain import clip, one_line
 from perdure.guard.reading import read_file
+from perdure.kernel.agent import CompactionEnd
 from perdure.kernel.errors import UserError
+from perdure.kernel.messages import text_of
+from perdure.kernel.pattern import pattern
 from perdure.kernel.prompt import head_of
-from perdure.kernel.value import value
+from perdure.kernel.value import record, value
 from perdure.memory.auto import check
 from perdure.project import find_skills, places_of
-from perdure.session import find_session
+from perdure.project.settings.keys import THEMES
+from perdure.session import SessionEvent, find_session
 from perdure.session.export import Form, export
 from perdure.session.listing import list_sessions
 from perdure.terminal import reports
@@ -36,6 +39,8 @@ COMMAND_SIZE = 64_000
 """Bytes of a user's own command."""
 
 ENDINGS: tuple[tuple[Form, str], ...] = (("markdown", "md"), ("json", "json"), ("html", "html"))
+
+_FENCED = pattern(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 
 MODES = ("ask", "accept_edits", "plan", "full")
 
@@ -61,7 +66,22 @@ class Edit:
     path: Path
 
 
-Outcome: TypeAlias = Told | Say | Edit | Leave
+@value
+class Copy:
+    """A text for the clipboard."""
+
+    text: str
+    what: str
+
+
+@value
+class Paint:
+    """Other colours."""
+
+    theme: str
+
+
+Outcome: TypeAlias = Told | Say | Edit | Copy | Paint | Leave
 Made: TypeAlias = "Outcome | Iterable[str] | str | None"
 """What a command gives; texts are shorthand for `Told`."""
 
@@ -77,7 +97,7 @@ class Room:
     clock: Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Command:
     """One command."""
 
@@ -101,7 +121,7 @@ async def carry_out(room: Room, typed: str) -> Outcome:
         return Say(text=own)
     made = command.run(room, rest.strip())
     result = await made if isawaitable(made) else made
-    if isinstance(result, Told | Say | Edit | Leave):
+    if isinstance(result, Told | Say | Edit | Copy | Paint | Leave):
         return result
     lines = (result,) if isinstance(result, str) else tuple(result or ())
     return Told(lines=lines)
@@ -146,8 +166,18 @@ async def _compact(room: Room, rest: str) -> str | None:
     session = room.desk.session
     if session.is_running:
         await session.compact(rest)
-        return "it will be folded between two calls of the model"
-    projection = await session.compact(rest, room.feed.hear)
+        return "it will be folded as soon as the agent is done with this"
+
+    def listen(event: SessionEvent) -> None:
+        # That nothing changed is told below, once.
+        if not isinstance(event, CompactionEnd) or event.changed:
+            room.feed.hear(event)
+
+    room.feed.doing = "folding the history"
+    try:
+        projection = await session.compact(rest, listen)
+    finally:
+        room.feed.doing = ""
     return None if projection is not None and projection.changed else "nothing could be folded"
 
 
@@ -221,13 +251,28 @@ def _skills(room: Room, _rest: str) -> Iterable[str]:
     return [f"  {one_line(skill.name):<24} {clip(one_line(skill.what), 80)}" for skill in found] or ["there are none"]
 
 
+def _agents(room: Room, _rest: str) -> Iterable[str]:
+    logs = sorted((room.desk.session.folder / "agents").glob("*.jsonl"))
+    rows = list_sessions(room.desk.session.folder / "agents") if logs else ()
+    told = {row.id: f"{row.messages:>5} messages  {clip(one_line(row.title), 50)}" for row in rows}
+    return [f"  {told.get(path.stem, '')}  {path}" for path in logs] or ["there are none"]
+
+
 def _sessions(room: Room, _rest: str) -> Iterable[str]:
+    own = room.desk.session.id
     rows = list_sessions(room.desk.session.path.parent)[:20]
-    return [f"  {row.id}  {row.messages:>5} messages  {clip(one_line(row.title), 60)}" for row in rows]
+    told = [
+        f"{'*' if row.id == own else ' '} {row.id}  {row.messages:>5} messages  {clip(one_line(row.title), 60)}"
+        for row in rows
+    ]
+    return [*told, "* is this one; /resume ID goes on with another"]
 
 
-def _resume(room: Room, rest: str) -> Leave:
-    return Leave(to=find_session(room.desk.session.path.parent, rest or None))
+def _resume(room: Room, rest: str) -> Outcome | Iterable[str]:
+    if not rest:
+        return _sessions(room, rest)
+    found = find_session(room.desk.session.path.parent, rest)
+    return Told(lines=("this is that session",)) if found == room.desk.session.path else Leave(to=found)
 
 
 def _fork(room: Room, rest: str) -> Leave:
@@ -237,7 +282,7 @@ def _fork(room: Room, rest: str) -> Leave:
 def _rewind(room: Room, rest: str) -> str:
     if not rest:
         typed = [message for message in room.desk.session.transcript if message.is_typed]
-        rows = [f"  {message.id}" for message in typed[-10:]]
+        rows = [f"  {message.id:<6} {clip(one_line(text_of(message.content)), 70)}" for message in typed[-10:]]
         return "\n".join(["/rewind MESSAGE goes back to it; you typed:", *rows])
     room.desk.session.rewind(rest)
     return f"it goes on from {rest}; what came after stays in the log"
@@ -267,8 +312,30 @@ def _output(room: Room, rest: str) -> str:
     number = int(rest) if rest.isdecimal() and int(rest) > 0 else 1
     if number > len(room.feed.results):
         return "there is no such result"
-    found = room.feed.results[-number]
-    return found.content if isinstance(found.content, str) else "it has no text"
+    return text_of(room.feed.results[-number].content) or "it has no text"
+
+
+def _copy(room: Room, rest: str) -> Copy:
+    answers = [text_of(message.content) for message in room.desk.session.transcript if message.role == "assistant"]
+    newest = next((text for text in reversed(answers) if text.strip()), "")
+    match rest:
+        case "":
+            text = newest
+        case "code":
+            text = next((found[2] for found in reversed([*_FENCED.finditer(newest)])), "")
+        case "output":
+            text = text_of(room.feed.results[-1].content) if room.feed.results else ""
+        case _:
+            raise UserError(f"{rest!r} is none of code and output; /copy alone takes the last answer")
+    if not text:
+        raise UserError("there is nothing of that to copy yet")
+    return Copy(text=text, what={"code": "the last block of code", "output": "the last result"}.get(rest, "the answer"))
+
+
+def _theme(_room: Room, rest: str) -> Outcome:
+    if rest not in THEMES:
+        return Told(lines=(f"/theme {'|'.join(THEMES)}; perdure config set screen.theme NAME keeps it",))
+    return Paint(theme=rest)
 
 
 COMMANDS: Mapping[str, Command] = {
@@ -282,6 +349,8 @@ COMMANDS: Mapping[str, Command] = {
     "pin": Command("what every checkpoint carries first", _pin, "[TEXT]"),
     "unpin": Command("let a pin go", _unpin, "TEXT"),
     "output": Command("all of the last result", _output, "[NUMBER]"),
+    "copy": Command("the last answer into the clipboard", _copy, "[code|output]"),
+    "theme": Command("other colours", _theme, f"[{'|'.join(THEMES)}]"),
     "cost": Command("what it cost, and saved", lambda room, _: reports.cost(room.desk.session, room.clock())),
     "cache": Command(
         "hits, breaks and their causes",
@@ -293,12 +362,7 @@ COMMANDS: Mapping[str, Command] = {
     "plan": Command("plan mode on or off", _plan),
     "skills": Command("the skills there are", _skills),
     "mcp": Command("how the MCP servers stand", lambda room, _: room.desk.servers() or ("there are none",)),
-    "agents": Command(
-        "logs of subagents",
-        lambda room, _: (
-            [str(p) for p in sorted((room.desk.session.folder / "agents").glob("*.jsonl"))] or ["there are none"]
-        ),
-    ),
+    "agents": Command("the subagents, and where each one's log is", _agents),
     "sessions": Command("the sessions of this project", _sessions),
     "resume": Command("go on with another one", _resume, "[ID]"),
     "fork": Command("a session of its own from here, or a message", _fork, "[MESSAGE]"),
