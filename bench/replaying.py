@@ -37,10 +37,10 @@ def main(policy: str, paths: list[Path]) -> None:
         except PerdureError as error:
             print(f"not replayed: {error}", file=sys.stderr)
     cpu, wall = process_time() - cpu, perf_counter() - wall
-    print(size, cpu, wall, _most_memory())
+    print(size, cpu, wall, most_memory())
 
 
-def _most_memory() -> int:
+def most_memory() -> int:
     """KiB. Linux hands the maximum that `getrusage` tells on from a parent, so its own record comes first there."""
     status = Path("/proc/self/status")
     if status.exists():
