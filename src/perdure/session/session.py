@@ -80,6 +80,9 @@ COMPACTION = 90.0
 """Seconds that a compaction may take; then it is given up, and nothing has changed."""
 
 
+FOLDING = frozenset(("asked", "summary"))
+"""Why a rewrite begins that hooks hear of beforehand: light edits are none, and what was prepared beside is done."""
+
 SUMMARY = 75.0
 """Seconds that a model may take for the narrative of one: then code alone writes the checkpoint, within the bound."""
 
@@ -487,8 +490,6 @@ class Session:
                 await self._compact(instructions)
 
     async def _compact(self, instructions: str) -> Projection:
-        if self.spec.before_compaction is not None:
-            self.spec.before_compaction("asked")
         try:
             async with asyncio.timeout(COMPACTION):
                 projection = await self._agent.compact(instructions, self._hear)
@@ -512,6 +513,8 @@ class Session:
             self._notes.consider(self.transcript)
             if self.spec.background and event.message.role == "assistant":
                 self._background.consider(self._agent.engine, self._ladder, self.transcript, self.spec.clock())
+        if isinstance(event, CompactionStart) and event.reason in FOLDING and self.spec.before_compaction is not None:
+            self.spec.before_compaction(event.reason)
         if isinstance(event, CompactionEnd) and event.changed and self.spec.after_compaction is not None:
             self.spec.after_compaction(event.reason)
         self._listen(cleaned(event, self.spec.guard))

@@ -250,6 +250,31 @@ def test_the_context_is_made_smaller_between_the_calls_of_one_run() -> None:
     assert all("Read everything." in str(texts(ask.messages)) for ask in model.asked)
 
 
+def test_a_rewrite_that_takes_a_summary_is_told_before_the_model_writes_it() -> None:
+    big = tool("big", lambda given: f"line {given.get('n')} of the file\n" * 800)
+    aloud = "say " + "I go through it step by step. " * 60
+    script = "\n---\n".join([*(f'{aloud}\ncall big {{"n": {n}}}' for n in range(30)), "say Done."])
+    events: list[Event] = []
+    run(ScriptedModel(script, profile=small(16_000)), Setup(tools=(big,)), "Read everything.", listen=events)
+    told = [event for event in events if isinstance(event, CompactionStart | CompactionEnd | UsageSeen)]
+    begun = [place for place, event in enumerate(told) if event == CompactionStart(reason="summary")]
+
+    assert begun
+    assert all(isinstance(told[place + 2], CompactionEnd) for place in begun)
+    assert ["summary"] * len(begun) == [getattr(told[place + 1], "purpose", "") for place in begun]
+    assert len(begun) == sum(1 for event in told if isinstance(event, UsageSeen) and event.purpose == "summary")
+
+
+def test_a_guard_may_take_its_time() -> None:
+    async def still(message: Message) -> str | None:
+        await asyncio.sleep(0)
+        return "Run the tests." if "Done" in text_of(message.content) else None
+
+    _, end = run(ScriptedModel("say Done.\n---\nsay Tested."), Setup(guards=(still,)))
+
+    assert ("done", "Tested.") == (end.state, end.answer)
+
+
 def test_a_rewrite_is_told_only_where_something_changed_unless_somebody_asked() -> None:
     events: list[Event] = []
 

@@ -106,7 +106,7 @@ def test_a_stop_hook_says_what_still_has_to_be_done(tmp_path: Path) -> None:
     hook = Hook(command="grep -q tested || { echo 'run the tests' >&2; exit 2; }")
     hooks = Hooks(by_event={"stop": (hook,)}, cwd=tmp_path, environment=PATH)
 
-    said = [hooks.stop(answer(text)) for text in ("done", "tested")]
+    said = [asyncio.run(hooks.stop(answer(text))) for text in ("done", "tested")]
 
     assert ["run the tests", None] == said
 

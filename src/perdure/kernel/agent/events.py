@@ -86,10 +86,12 @@ class ToolEnd:
 
 @value
 class CompactionStart:
-    """The view is being rewritten: told of every rewrite that changed something, and of one that somebody asked for."""
+    """The view is being rewritten: told of every rewrite that changed something, of one that somebody asked for, and
+    of one that a model writes a summary for, before it does."""
 
     name: ClassVar[str] = "compaction_start"
     reason: str
+    """As that of the end; `asked`, and `summary` while nobody knows yet what comes of it."""
 
 
 @value
@@ -99,7 +101,7 @@ class CompactionEnd:
     name: ClassVar[str] = "compaction_end"
     reason: str
     kind: CompactionKind | None
-    """None where nothing changed, which only a rewrite that was asked for tells."""
+    """None where nothing changed, which only a rewrite tells that was asked for or had a summary written."""
     tokens_before: int
     tokens_after: int
     compacted: int = 0

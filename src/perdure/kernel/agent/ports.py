@@ -157,5 +157,5 @@ Tell: TypeAlias = Callable[[Sequence[Message], str | None], Awaitable[Sequence[s
 """Asked before a model call what the harness has to tell: with the view, and what the user typed (None: between two
 rounds). Gives whole reminders, which stand in front of what was typed. May not raise."""
 
-Guard: TypeAlias = Callable[[Message], str | None]
+Guard: TypeAlias = Callable[[Message], str | Awaitable[str | None] | None]
 """Asked when the model wants to stop, with its last answer: what still has to be done, or None. May not raise."""

@@ -2,7 +2,7 @@
 
 It knows the order of effects: a message is recorded before anything is made of it, the engine projects before every
 call of the model, and results follow their calls in order. It must never decide where a run goes (`step`) or what a
-request holds (the engine). The only asynchronous file of the kernel.
+request holds (the engine). The only file of the kernel that waits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from perdure.kernel.context.engine import Projecting
 from perdure.kernel.errors import Infeasible, Overflow
 from perdure.kernel.messages import Message, Response, Text, ToolResult, ToolUse, Transcript, Usage
 from perdure.kernel.prompt import remind
-from perdure.kernel.wire import Delta
 
 Listener = Callable[[events.Event], None]
 """Hears every event, in order, at once. May not raise and may not block."""
@@ -76,6 +75,7 @@ class Agent:
         self._listen: Listener = lambda _event: None
         self._state, self._drop_block, self._refused_thinking = State(), False, False
         self._projection: Projection | None = None
+        self._rewriting = False
         self._used = answers.call_ids(setup.transcript)
         self._partial: dict[int, Text] = {}
         self._results: dict[str, ToolResult] = {}
@@ -128,13 +128,23 @@ class Agent:
         """Fold the history because somebody asked; not to be called while a run goes on."""
         tell = listen or self._listen
         tell(events.CompactionStart(reason="asked"))
+        self._rewriting = True
         projection = await drive_async(self.engine.compact(self.transcript, instructions, self._model.now()), self)
         tell(events.outcome_of(projection, "asked"))
         return projection
 
     async def perform(self, need: Need) -> Answer:
         """What the engine needs: a narrative from the model, everything else from the host."""
-        return await self._summary(need) if isinstance(need, Summarize) else await self._host.perform(need)
+        if not isinstance(need, Summarize):
+            return await self._host.perform(need)
+        if not self._rewriting:
+            self._rewriting = True
+            self._listen(events.CompactionStart(reason="summary"))
+        try:
+            async with asyncio.timeout(self._setup.summary_seconds):
+                return await self._narrative(need)
+        except TimeoutError:
+            return Failed(reason=f"no summary came within {self._setup.summary_seconds} s")
 
     async def _until_interrupted(self, doing: Coroutine[None, None, Signal]) -> Signal:
         """Do it unless an interruption comes first. What is done when both come together counts as done."""
@@ -208,6 +218,7 @@ class Agent:
 
     async def _make(self, entry: Projecting) -> Signal:
         """Run an entry of the engine, and tell what it did."""
+        self._rewriting = False
         try:
             projection = await drive_async(entry, self)
         except Infeasible as error:
@@ -217,8 +228,9 @@ class Agent:
         # What the provider demanded once it demands again; what edits demand follows from them, also after a resume.
         self._drop_block = self._refused_thinking or "drop_block_needed" in projection.notes
         outcome = events.outcome_of(projection, "asked")
-        if outcome.changed:
+        if outcome.changed and not self._rewriting:
             self._listen(events.CompactionStart(reason=outcome.reason))
+        if outcome.changed or self._rewriting:
             self._listen(outcome)
         return "fits"
 
@@ -250,15 +262,12 @@ class Agent:
                         self._partial = {} if event.shown else self._partial
                         self._listen(events.Trouble(failure=event.failure, retry_in=event.wait, void=event.shown))
                     case _:
-                        self._show(event)
+                        answers.grow(self._partial, event)
+                        self._listen(events.MessageDelta(delta=event))
         return self._unanswered(Failure(kind="cut", message="the model's stream ended without an answer"))
 
-    def _show(self, event: Delta) -> None:
-        answers.grow(self._partial, event)
-        self._listen(events.MessageDelta(delta=event))
-
     async def _answered(self, response: Response) -> Signal:
-        message = replace(response.message, id=self._id(), time=self._model.now())
+        self._last = message = replace(response.message, id=self._id(), time=self._model.now())
         self._partial, self._results = {}, {}
         if message.usage is not None:
             self._counted(message.usage)
@@ -266,10 +275,8 @@ class Agent:
         if signal in ("too_long", "refused"):
             kind = "overflow" if signal == "too_long" else "refusal"
             said = f"the answer ended with {message.stop_reason!r}"
-            self._last = message
             return self._unanswered(Failure(kind=kind, message=said, code=message.stop_reason or ""))
         kept = answers.taken(message, signal, self._model.codec.dialect, self._used)
-        self._last = message
         if kept is not None:
             await self._take(kept)
         if signal == "cut":
@@ -282,12 +289,14 @@ class Agent:
         """Whether a guard sends the model on."""
         if self._state.nudges >= self._setup.bounds.nudges:
             return False
-        said = next((text for guard in self._setup.guards if (text := guard(message))), None)
-        if said is None:
-            return False
-        self._state = nudged(self._state)
-        await self._remind(f"<system-reminder>\n{said}\n</system-reminder>")
-        return True
+        for guard in self._setup.guards:
+            given = guard(message)
+            said = await given if isawaitable(given) else given
+            if said:
+                self._state = nudged(self._state)
+                await self._remind(f"<system-reminder>\n{said}\n</system-reminder>")
+                return True
+        return False
 
     async def _remind(self, text: str) -> None:
         await self._take(answers.note_message(self._id(), text, self._model.now()))
@@ -344,13 +353,6 @@ class Agent:
             await self._host.record((message,))
             self.transcript = self.transcript.append(message)
         self._listen(events.MessageEnd(message=message))
-
-    async def _summary(self, need: Summarize) -> Answer:
-        try:
-            async with asyncio.timeout(self._setup.summary_seconds):
-                return await self._narrative(need)
-        except TimeoutError:
-            return Failed(reason=f"no summary came within {self._setup.summary_seconds} s")
 
     async def _narrative(self, need: Summarize) -> Answer:
         model = self._model if need.extends else self._setup.summarizer or self._model
