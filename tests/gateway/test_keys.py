@@ -147,6 +147,20 @@ def test_what_has_not_the_form_of_a_key_costs_no_look_up(front: Callable[..., An
     assert [record.id] == asked
 
 
+def test_counts_of_all_tenants_together_are_for_the_operator(
+    front: Callable[..., Any], added: Callable[..., str], file: Path
+) -> None:
+    key = added()
+    closed = front(AnthropicDouble(), config={"keys": file}, parts=Parts(pause=at_once([])))
+    opened = front(AnthropicDouble(), config={"keys": file, "metrics_key": "made-up"}, parts=Parts(pause=at_once([])))
+    single = front(AnthropicDouble(), config={"key": "the-only-one"})
+    asked = [(closed, key), (closed, "made-up"), (opened, key), (opened, "made-up"), (single, "the-only-one")]
+    told = [httpx.get(f"{made.url}/metrics", headers={"x-api-key": shown}).status_code for made, shown in asked]
+
+    assert [403, 401, 403, 200, 200] == told
+    assert 401 == ask(opened.url, "made-up").status_code
+
+
 def at_once(waited: list[float]) -> Callable[[float], Any]:
     async def pause(seconds: float) -> None:
         waited.append(seconds)

@@ -10,6 +10,7 @@ import anthropic
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from perdure.cli.main import main
 from perdure.gateway import Head, Record
@@ -136,6 +137,29 @@ def attempt(connection: Connection, statement: str) -> list[str]:
             return [repr(row) for row in cursor.fetchall()] if cursor.description else []
     except psycopg.Error as error:
         return [f"{error} {error.diag.message_detail} {error.diag.context}"]
+
+
+def test_also_the_owner_of_the_tables_sees_nobodys_rows_unless_it_proves_whose(database: Any) -> None:
+    """The owner of a real database is no superuser: nobody with its password reads rows by it alone."""
+    with psycopg.connect(database.owner, autocommit=True) as connection:
+        connection.execute(b"create role plain_owner login")
+        connection.execute(b"create database plain owner plain_owner")
+    owner = make_conninfo(database.owner, user="plain_owner", dbname="plain")
+    migrate(owner, role=ROLE, key=STORE_KEY.encode())
+    pool = Pool(conninfo=make_conninfo(owner, user=ROLE), key=STORE_KEY.encode())
+    fill(pool)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        seen = [attempt(connection, f"table perdure.{table}") for table in OWNED]
+        kinds = connection.execute(
+            b"select relname from pg_class join pg_attribute on attrelid = pg_class.oid "
+            b"where attname = 'tenant' and relkind = 'r' and not (relrowsecurity and relforcerowsecurity)"
+        ).fetchall()
+
+    assert [[]] * len(OWNED) == seen
+    # Keys are looked up before anybody is known: the gateway's role may call a function for one, and no more.
+    assert [("gateway_key",)] == kinds
+    assert asyncio.run(PostgresState(pool).version(ANA, "c")) == 1
+    pool.close()
 
 
 def test_a_claim_ends_with_its_transaction(pool: Pool) -> None:

@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from perdure.gateway.audit import Audit, AuditFile, nobody
 from perdure.gateway.call import Action, Call, checked
-from perdure.gateway.callers import Caller, KeyStore, StaticKey, keys_in
+from perdure.gateway.callers import Caller, KeyStore, StaticKey, keys_in, same
 from perdure.gateway.config import Config
 from perdure.gateway.conversations import Conversations
 from perdure.gateway.door import (
@@ -43,6 +43,7 @@ from perdure.gateway.mcp_endpoint import PATH as MCP_PATH
 from perdure.gateway.mcp_endpoint import McpEndpoint
 from perdure.gateway.meter import Meter
 from perdure.gateway.metrics import Metrics
+from perdure.gateway.openapi import OPENAPI_PATH, document
 from perdure.gateway.pages import (
     DOORS,
     OUT,
@@ -72,7 +73,7 @@ from perdure.kernel.messages import Json, JsonObject, decode_object
 from perdure.kernel.models import lookup
 from perdure.kernel.value import record, value
 from perdure.kernel.wire import Dialect
-from perdure.memory import MemoryStore
+from perdure.memory import MemoryStore, Principal
 from perdure.providers.edge import CONNECT, wall_clock
 
 LOG = logging.getLogger("perdure.gateway")
@@ -89,7 +90,7 @@ CALLS: dict[str, tuple[Dialect, Action]] = {
 _MOST = {MCP_PATH: MCP_MOST, **dict.fromkeys(DOORS, LONGEST_FORM)}
 """Bytes of requests that never have many."""
 
-OPEN = frozenset({"/healthz", "/readyz"})
+OPEN = frozenset({"/healthz", "/readyz", OPENAPI_PATH})
 """What is answered without a key, and without a look at anything that belongs to somebody."""
 
 
@@ -353,6 +354,8 @@ class Gateway:
         """
         if self.config.open and not _from_here(visit.headers):
             raise CallRefused("without a key this gateway serves programs of its own machine alone", status=403)
+        if visit.path == "/metrics" and self._is_operator(visit.headers):
+            return Caller(principal=Principal(tenant="operator", user="metrics"), operator=True)
         caller = await self.keys.caller(visit.headers)
         if caller is None and visit.path in SHOWN and not keys_in(visit.headers):
             caller = await signed_in(self._sessions, self.keys, visit.headers, self._clock())
@@ -362,6 +365,10 @@ class Gateway:
             self.metrics.add("unknown_callers")
             raise await self._doorman.refuse(address_of(visit.scope))
         return caller
+
+    def _is_operator(self, headers: Mapping[str, str]) -> bool:
+        wanted = self.config.metrics_key
+        return bool(wanted) and any(same(shown, wanted) for shown in keys_in(headers).values())
 
     async def _handle(self, visit: Visit, arrived: Arrived) -> Reply:
         try:
@@ -388,7 +395,11 @@ class Gateway:
                     return json_reply({"state": "draining"}, status=503)
                 ready = await self.state.ready()
                 return json_reply({"state": "ok" if ready else "unreachable"}, status=200 if ready else 503)
+            case "GET" | "HEAD", path if path == OPENAPI_PATH:
+                return Reply(headers={"content-type": "application/json"}, body=document())
             case "GET", "/metrics":
+                if visit.caller is None or not visit.caller.operator:
+                    raise CallRefused("this counts for all tenants together: it needs the operator's key", status=403)
                 return Reply(headers={"content-type": "text/plain; version=0.0.4"}, body=self.metrics.text().encode())
             case "GET", path if path == "/v1/models" or path.startswith("/v1/models/"):
                 return self._models(path.removeprefix("/v1/models").strip("/"), arrived, visit.caller)

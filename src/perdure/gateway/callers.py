@@ -32,6 +32,8 @@ class Caller:
     account: str = ""
     """What is used is counted under it; empty: it is not counted."""
     grant: Grant = field(default_factory=Grant)
+    operator: bool = False
+    """Whether it answers for all tenants, as whoever has the only key does."""
 
 
 class KeyStore(Protocol):
@@ -56,9 +58,9 @@ class StaticKey:
     async def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """See `KeyStore`."""
         if self.key is None:
-            return Caller(principal=self.principal, spent=frozenset({OWN_HEADER}))
+            return Caller(principal=self.principal, spent=frozenset({OWN_HEADER}), operator=True)
         spent = frozenset(name for name, shown in keys_in(headers).items() if same(shown, self.key))
-        return Caller(principal=self.principal, spent=spent | {OWN_HEADER}) if spent else None
+        return Caller(principal=self.principal, spent=spent | {OWN_HEADER}, operator=True) if spent else None
 
     async def holder(self, key_id: str) -> Caller | None:
         """See `KeyStore`."""

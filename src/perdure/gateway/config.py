@@ -98,6 +98,9 @@ class Config:
     replicas, in the place of files."""
     store_key: str = field(default="", repr=False)
     """Proves to that server whose rows are asked for: what `perdure keys setup` was given."""
+    metrics_key: str = field(default="", repr=False)
+    """What an operator shows at `/metrics`, which counts for all tenants together; empty: nobody is told where keys are
+    those of several."""
     open: bool = False
     """Whether programs of this machine may call without a key: for development, and to be asked for."""
     tenant: str = "local"
@@ -226,6 +229,7 @@ _TOP: Mapping[str, type] = {
     "keys": Path,
     "store": str,
     "store_key": str,
+    "metrics_key": str,
     "open": bool,
     "tenant": str,
     "user": str,
@@ -269,7 +273,7 @@ _ROUTE: Mapping[str, type] = {
     "summarizer": str,
 }
 _CHOICES: Mapping[str, Sequence[str]] = {"dialect": DIALECTS, "native": NATIVES, "preset": tuple(PRESETS)}
-_SECRET = ("key", "secret", "store", "store_key")
+_SECRET = ("key", "secret", "store", "store_key", "metrics_key")
 
 
 def _filled(
