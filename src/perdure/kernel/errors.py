@@ -230,12 +230,13 @@ class Overflow(ContextError):
 
 
 class Infeasible(ContextError):
-    """Fixed overhead and the current request alone exceed the window, so that no edit can help.
+    """Fixed overhead and the current request alone exceed the window, so that no edit can help; or edits would, and
+    cannot be kept.
 
     All numbers are tokens, estimated as the engine estimates.
     """
 
-    def __init__(self, *, window: int, overhead: int, current: int, reserve: int) -> None:
+    def __init__(self, *, window: int, overhead: int, current: int, reserve: int, refusal: str = "") -> None:
         self.window = window
         """The model's window."""
         self.overhead = overhead
@@ -244,6 +245,15 @@ class Infeasible(ContextError):
         """What cannot be reduced behind them: the current request of the user and what must stay with it."""
         self.reserve = reserve
         """What is kept free for the answer."""
+        self.refusal = refusal
+        """Why log or archive did not take what would have left the view; empty where they took it."""
+        if refusal:
+            super().__init__(
+                f"the request does not fit: it takes {overhead + current} tokens, {reserve} are kept free for the "
+                f"answer, and the window holds {window}. What would have made room could not be kept first: "
+                f"{refusal.rstrip('.')}. Nothing is lost. Mend that, then go on."
+            )
+            return
         super().__init__(
             f"the request cannot fit: tools and system take {overhead} tokens, what cannot be reduced behind them "
             f"{current}, {reserve} are kept free for the answer, and the window holds {window}. "

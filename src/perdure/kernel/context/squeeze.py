@@ -68,6 +68,7 @@ def _infeasible(work: Work, limits: Limits) -> Infeasible:
         overhead=limits.overhead,
         current=max(0, work.usage.tokens - limits.overhead),
         reserve=limits.window - limits.hard,
+        refusal=work.refusal,
     )
 
 

@@ -66,6 +66,8 @@ class Work:
         self.steps: list[Step] = []
         self.lost: list[Lost] = []
         self.notes: list[Note] = []
+        self.refusal = ""
+        """What log or archive said when they last refused an edit; empty where they took each."""
         self.made: list[Edit] = []
 
     @property
@@ -256,6 +258,7 @@ class Work:
         if not isinstance(answer, Refused):
             return False
         self.note(note)
+        self.refusal = answer.reason
         self.unchanged(reason.rung, reason.why, answer.reason)
         return True
 

@@ -52,11 +52,12 @@ def test_where_nothing_can_be_written_the_view_stays_and_a_later_call_succeeds(r
     assert_nothing_lost(talk.transcript, later, ports)
 
 
-def test_an_archive_that_is_full_is_reported_and_what_cannot_fit_is_an_error() -> None:
+@pytest.mark.parametrize("refuses", ["archive", "log"])
+def test_where_nothing_can_be_kept_the_error_says_so_and_blames_no_window(refuses: str) -> None:
     talk = Talk().typed("go on").rounds(60, 3_000)
-    engine, ports = Engine(SMALL), ScriptedPorts(refuses="archive")
+    engine, ports = Engine(SMALL), ScriptedPorts(refuses=refuses)
 
-    with pytest.raises(Infeasible):
+    with pytest.raises(Infeasible, match=f"could not be kept first: the {refuses} is full"):
         drive(engine.project(talk.transcript, None), ports)
 
     assert all(isinstance(edit, Attempt) for edit in engine.ledger)
