@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cache, engine, entry, log, prefix, replay, start, tokens, wire
+from bench import cache, engine, entry, footprint, log, prefix, replay, start, tokens, wire
 from bench.measure import Figure, Missing, Row
 
 PARTS: dict[str, Callable[[], Iterable[Row]]] = {
@@ -21,6 +21,7 @@ PARTS: dict[str, Callable[[], Iterable[Row]]] = {
     "prefix": prefix.figures,
     "log": log.figures,
     "start": start.figures,
+    "footprint": footprint.figures,
     "replay": replay.figures,
 }
 
