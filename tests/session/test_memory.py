@@ -48,10 +48,14 @@ def test_an_update_that_runs_while_a_compaction_begins_is_killed_and_its_documen
         session = Session.resume(spec, spec.folder / "one.jsonl")
         # Nobody has to wait until an update of a dead process counts as lost.
         assert document_of(session).running_since is None
-        stage.reader.rounds = 30
-        assert "done" == (await session.run("And on.")).state
-        written = document_of(session)
+        stage.reader.rounds = 25
         end = await session.run("And on.")
+        written = document_of(session)
+        # A fold tells the document once it covers what is folded, which not each of its versions does.
+        for _ in range(6):
+            end = await session.run("And on.")
+            if "session_memory" in rungs(session):
+                break
         await session.close()
         assert "session_memory" in rungs(session)
         with read_log(session.path) as log:
