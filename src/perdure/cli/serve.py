@@ -22,8 +22,17 @@ examples:
   perdure serve --open --upstream http://127.0.0.1:8080 --dialect chat --window 32768 --auto
       context management for a local server that speaks Chat Completions; point any client that
       speaks Anthropic Messages, OpenAI Responses or Chat Completions at http://127.0.0.1:8790
+  perdure keys add --tenant acme --user ada && perdure serve --upstream https://api.anthropic.com --auto
+      for callers with a key; each sends its own key of the upstream too, and the gateway's as `perdure-key`
+  perdure serve --upstream https://api.anthropic.com --upstream-key-env ANTHROPIC_API_KEY --auto
+      the same with one key of the upstream, which callers never see
   perdure serve --config gateway.toml
-      routes, keys and limits from a file; docs/gateway.md lists every option
+      routes, limits and where keys are from a file; docs/deployment.md lists every option
+  perdure serve --config gateway.toml --store postgresql://perdure_app@db/perdure
+      one of many replicas; `perdure keys setup` makes the tables
+
+Open the address in a browser and sign in with a key to see its conversations. SIGTERM drains, SIGHUP reads the file
+again.
 
 Callers show a key that `perdure keys add` made. With --open there is none, and the gateway serves this machine
 alone, for development. Where a route has no key of its own, clients keep the upstream's key that they have."""

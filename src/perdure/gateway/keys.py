@@ -7,7 +7,6 @@ bits, so that a fast hash is as good as a slow one: nobody can try them all.
 from __future__ import annotations
 
 import hmac
-import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ import anyio.to_thread
 from perdure.gateway.callers import OWN_HEADER, Caller, keys_in
 from perdure.gateway.grants import Grant
 from perdure.kernel.errors import StoreUnreachable
+from perdure.kernel.pattern import pattern
 from perdure.kernel.value import record, value
 from perdure.memory import Principal
 
@@ -36,7 +36,7 @@ STALE = 300.0
 MOST_KNOWN = 4_096
 """Keys that are known so."""
 
-_FORM = re.compile(rf"{BEGINS}_([0-9a-f]{{16}})_([A-Za-z0-9_-]{{43}})", re.ASCII)
+_FORM = pattern(rf"{BEGINS}_([0-9a-f]{{16}})_([A-Za-z0-9_-]{{43}})")
 
 LOOK_UPS = 4
 """Keys that are looked up at one time. Those that were valid before have as many of their own, so that nobody who
