@@ -93,6 +93,20 @@ def test_an_ignored_folder_that_is_named_is_searched(search: Offered) -> None:
     assert "build/out.py:1:needle" == says(search, pattern="needle", path="build")
 
 
+def test_files_that_may_hold_credentials_are_left_out_and_named_until_they_are_asked_for(
+    search: Offered, root: Path
+) -> None:
+    (root / "src" / ".env").write_text("needle=hidden\n")
+    (root / "src" / ".env.example").write_text("needle=made-up\n")
+
+    found, named = says(search, pattern="needle", path="src"), says(search, pattern="needle", path="src/.env")
+
+    assert "needle=made-up" in found
+    assert "hidden" not in found
+    assert "credentials: src/.env." in found
+    assert "needle=hidden" in named
+
+
 def test_a_long_answer_is_bounded(search: Offered, root: Path) -> None:
     (root / "many").write_text("same\n" * 500 + "same" * 1_000 + "\n")
     said = says(search, pattern="same", path="many", limit=10).split("\n")

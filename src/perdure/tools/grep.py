@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import shutil
 import sys
@@ -24,6 +25,7 @@ from perdure.tools.encoding import shown
 from perdure.tools.failed import ToolFailed
 from perdure.tools.glob import folder_in
 from perdure.tools.ignore import pattern_of
+from perdure.tools.permissions.paths import holds_credentials
 from perdure.tools.walk import walk
 from perdure.tools.workspace import Workspace
 
@@ -98,7 +100,9 @@ def offered(workspace: Workspace, ripgrep: str | None) -> Offered:
         argv = _ripgrep(ripgrep, wanted) if ripgrep else _own(wanted)
         fed = b"" if ripgrep else await asyncio.to_thread(_paths, wanted)
         data, note = await _printed(argv, fed)
-        return _told(workspace, wanted, _hits(data), note)
+        hits, left_out = without_credentials(_hits(data), wanted.place)
+        note = " ".join(filter(None, (note, _left_out(workspace, left_out))))
+        return _told(workspace, wanted, hits, note)
 
     def actions(given: JsonObject) -> tuple[Action, ...]:
         try:
@@ -189,6 +193,23 @@ def _hits(data: bytes) -> list[Hit]:
         for row in rows
         if row
     ]
+
+
+def without_credentials(hits: Sequence[Hit], place: Path) -> tuple[list[Hit], list[str]]:
+    """The hits outside files that hold credentials, and which files have others. Who names such a place is asked for it
+    and then sees it."""
+    if holds_credentials(str(place)):
+        return list(hits), []
+    hidden = {hit.path for hit in hits if holds_credentials(os.path.relpath(hit.path, place))}
+    return [hit for hit in hits if hit.path not in hidden], sorted(hidden)
+
+
+def _left_out(workspace: Workspace, paths: Sequence[str]) -> str:
+    if not paths:
+        return ""
+    names = ", ".join(shown(workspace.shown(Path(path))) for path in paths[:5])
+    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+    return f"Left out, since they may hold credentials: {names}{more}. Name such a file to search it."
 
 
 def _told(workspace: Workspace, wanted: Wanted, hits: list[Hit], note: str) -> str:

@@ -312,3 +312,27 @@ def test_a_search_that_passes_over_what_git_ignores_does_not_read_it(tmp_path: P
 
     assert "denied" == before
     assert ["found", "denied", "found", True] == after
+
+
+@pytest.mark.parametrize(
+    "command", ["grep -r KEY .", "grep -r KEY", "rg --no-ignore KEY", "cat conf/*", "cp -r conf /tmp/x"]
+)
+def test_a_command_that_reads_a_folder_is_asked_about_the_credentials_in_it(tmp_path: Path, command: str) -> None:
+    project = tmp_path / "p"
+    gate = gate_in(project, None)
+    (project / "conf").mkdir()
+    (project / "conf" / "a.txt").write_text("x")
+    before = denial(gate, RunCommand(command="grep -r KEY .", cwd=project))
+    (project / "conf" / ".env").write_text("KEY=1")
+
+    assert "" == before
+    assert "credentials" in denial(gate, RunCommand(command=command, cwd=project))
+
+
+def test_certificates_that_came_with_packages_are_no_credentials_of_the_user(tmp_path: Path) -> None:
+    project = tmp_path / "p"
+    gate = gate_in(project, None)
+    (project / ".venv" / "certifi").mkdir(parents=True)
+    (project / ".venv" / "certifi" / "cacert.pem").write_text("KEY")
+
+    assert "" == denial(gate, RunCommand(command="grep -r KEY .", cwd=project))

@@ -1,4 +1,4 @@
-"""Which files below a folder a rule speaks of: whoever reads all of a folder reads those as well.
+"""Which files below a folder a rule speaks of, or hold credentials: whoever reads all of a folder reads those as well.
 
 It knows folders and paths in rules. It must never decide, and never walk without a bound.
 """
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from perdure.tools.ignore import is_ignored, rules_in
 from perdure.tools.permissions.effects import Effect, Touch, Unclear, Wish
-from perdure.tools.permissions.paths import Ground, touch_of
+from perdure.tools.permissions.paths import Ground, holds_credentials, touch_of
 from perdure.tools.permissions.rules import Rule, covers_path, place_of
 from perdure.tools.walk import rules_above, walk
 
@@ -21,20 +21,26 @@ MOST = 100_000
 """Entries that are looked at."""
 FOUND = 20
 """Files that are told of."""
+QUICK = 5_000
+"""Entries that are looked at for credentials before each command that reads a folder."""
+INSTALLED = frozenset((".git", ".venv", "venv", "node_modules", "site-packages"))
+"""Folders of other people's files, whose certificates are no secret."""
 
 Depth: TypeAlias = Literal["names", "kept", "all"]
 """How a tool reads a folder: names only, what git does not ignore, or all of it."""
 
 
 def deepened(wish: Wish, rules: Sequence[Rule], ground: Ground, depth: Depth) -> Wish:
-    """The wish, and a touch for each file that rules speak of, in the folders of which everything is read."""
+    """The wish, and a touch for each file that rules speak of, in the folders of which everything is read; where that
+    is literally everything, also for those that hold credentials. The search tool leaves them out by itself."""
     spoken = [rule for rule in rules if rule.kind == "read" and rule.pattern]
-    if not spoken or depth == "names":
+    if depth == "names":
         return wish
     more: list[Effect] = []
     for effect in wish.effects:
         if isinstance(effect, Touch) and effect.deep and effect.path.is_dir():
             more.extend(_below(effect.path, spoken, ground, depth))
+            more.extend(_credentials(effect.path, ground) if depth == "all" else ())
     return replace(wish, effects=(*wish.effects, *more)) if more else wish
 
 
@@ -59,6 +65,20 @@ def _below(folder: Path, rules: Sequence[Rule], ground: Ground, depth: Depth) ->
             found += 1
         if found >= FOUND:
             return
+
+
+def _credentials(folder: Path, ground: Ground) -> Iterator[Effect]:
+    """Files below a folder that hold credentials, as far as a quick look finds them."""
+    looked = found = 0
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in INSTALLED)
+        for name in (*files, *folders):
+            looked += 1
+            if looked > QUICK or found >= FOUND:
+                return
+            if holds_credentials(name):
+                yield touch_of(Path(place, name), "read", ground)
+                found += 1
 
 
 def _is_kept(folder: Path, place: Path) -> bool:

@@ -106,6 +106,11 @@ def touches_of(pattern: Path, way: Way, ground: Ground, *, changes: bool = False
     return (fixed, *(touch_of(Path(one), way, ground, changes=changes) for one in found))
 
 
+def holds_credentials(name: str) -> bool:
+    """Whether a file or folder of this name or path is one in which programs keep keys and passwords."""
+    return _CREDENTIALS.search(name) is not None
+
+
 def _real(path: Path) -> Path:
     try:
         return Path(os.path.realpath(path))
@@ -131,7 +136,7 @@ def _ward(given: Path, real: Path, *, writes: bool, ground: Ground) -> str:
     names = tuple(_named_from(one, ground) for one in (given, real))
     if any(_KERNEL_TRICK.search(str(one)) for one in (given, real)):
         return "it goes through what the kernel tells of a process"
-    if any(_CREDENTIALS.search(name) for name in names):
+    if any(holds_credentials(name) for name in names):
         return "it may hold credentials"
     if not writes:
         return ""
