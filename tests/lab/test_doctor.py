@@ -40,3 +40,9 @@ def test_a_switch_of_models_is_told_apart_from_a_change_that_nobody_knows_of() -
 
     assert ["model", "unexplained"] == causes
     assert "one.jsonl request 2: unexplained" in doctor_text(list(incidents([recording(9, 20_000)])))
+
+
+def test_a_clock_that_was_set_back_is_no_pause() -> None:
+    (found,) = incidents([recording(-90, 0)])
+
+    assert ("unexplained", None) == (found.cause, found.gap)

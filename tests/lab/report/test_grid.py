@@ -61,3 +61,26 @@ def test_every_form_tells_the_same_ratio() -> None:
     assert 0.25 == balanced["append_only_ratio"]
     assert "0.250" in sweep_table(found)
     assert "| 0.250 |" in sweep_markdown(found)
+
+
+def test_names_in_the_chart_lie_neither_on_one_another_nor_on_a_point() -> None:
+    rows = [row(f"policy-{at}", 20 + at % 7, 8 - at % 3) for at in range(30)] + [row("append-only", 40, 10)]
+    page = grid_page(totals(rows), rows)
+    tags = re.findall(r'class="tag[^"]*" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">([^<]+)<', page)
+    boxes: list[tuple[float, float, float, float]] = []
+    for across, down, anchor, word in tags:
+        width = 6 * len(word)
+        left = float(across) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+        boxes.append((left, float(down) - 8, left + width, float(down) + 2))
+    for across, down in re.findall(r'<circle [^>]*cx="([\d.]+)" cy="([\d.]+)"', page):
+        boxes.append((float(across) - 3, float(down) - 3, float(across) + 3, float(down) + 3))
+    named = boxes[: len(tags)]
+    meeting = [
+        (one, other)
+        for at, one in enumerate(named)
+        for place, other in enumerate(boxes)
+        if place > at and one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    ]
+
+    assert tags
+    assert [] == meeting

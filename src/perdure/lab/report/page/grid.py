@@ -11,9 +11,10 @@ from dataclasses import replace
 from importlib.resources import files
 
 from perdure.kernel.messages import Json, JsonObject
+from perdure.kernel.value import value
 from perdure.lab.composition import KINDS
 from perdure.lab.frontier import Total, number
-from perdure.lab.report.page.words import brief, count, percent, several, shown
+from perdure.lab.report.page.words import brief, count, percent, plain, several, shown
 from perdure.lab.report.sweep import COLUMNS, LEGEND, sweep_cells
 
 SERIES = 6
@@ -32,7 +33,7 @@ _STYLE = """
 .grid-chart .dot { fill: var(--paper); stroke: var(--muted); stroke-width: 1.4 }
 .grid-chart .dot.best { fill: var(--s2); stroke: var(--s2) }
 .grid-chart .front { fill: none; stroke: var(--s2); stroke-dasharray: 3 3 }
-.grid-chart .tag { fill: var(--ink) }
+.grid-chart .tag { fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 4px }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: 13px }
 .legend { margin-left: 0 }
 .legend span { display: inline-flex; align-items: center; gap: 7px }
@@ -47,7 +48,20 @@ _STYLE = """
 .moments td:last-child, .moments td:first-child { white-space: normal; min-width: 220px; overflow-wrap: anywhere }
 .moments td:first-child { text-align: left; min-width: 130px }
 @media print { .wide { overflow: visible } .tall { max-height: none } section { break-inside: avoid-page } }
-@media (max-width: 600px) { main { padding: 24px 16px 40px } .grid-chart text { font-size: 20px } }
+@media (max-width: 600px) {
+  main { padding: 24px 16px 40px }
+  .grid-chart text { font-size: 20px } .grid-chart .tag:not(.far) { display: none }
+  .stack { min-width: 0 }
+  .trials, .trials tbody, .moments, .moments tbody { display: block } .trials thead, .moments thead { display: none }
+  .trials tr, .moments tr { display: grid; grid-template-columns: 1fr 1fr; gap: 2px 20px; padding: 10px 0 }
+  .trials tr, .moments tr { border-bottom: 1px solid var(--hair) }
+  .trials td, .moments td { display: flex; justify-content: space-between; gap: 8px; padding: 0; border: 0 }
+  .trials td::before, .moments td::before { content: attr(data-head); color: var(--muted); font-weight: 400 }
+  .trials td:nth-child(1) { display: none } .trials tr.best td:nth-child(2)::after { content: "*" }
+  .trials td:nth-child(2), .moments td:first-child, .moments td:last-child { grid-column: 1 / -1; min-width: 0 }
+  .trials td:nth-child(2) { justify-content: start } .trials td:nth-child(2)::before { content: none }
+  .moments td:last-child { text-align: right }
+}
 """
 
 _HEAD = """<!DOCTYPE html>
@@ -153,19 +167,53 @@ def _frontier(totals: Sequence[Total]) -> str:
 
 
 def _tags(placed: Sequence[tuple[tuple[float, float], Json]]) -> str:
-    """Names beside the points of the frontier, where they do not lie on one another."""
-    taken: list[tuple[float, float]] = []
+    """Names beside their points, the frontier's first, where they lie neither on one another nor on a point.
+
+    A narrow screen draws words twice as large in the chart's units; names that would not fit then are left out there.
+    """
+    points = [_Box(left=across - 6, top=down - 6, right=across + 6, bottom=down + 6) for (across, down), _ in placed]
+    taken: dict[int, list[_Box]] = {1: [], 2: []}
     tags: list[str] = []
     for (across, down), name in placed:
-        if any(abs(across - other[0]) < 130 and abs(down - other[1]) < 16 for other in taken):
-            continue
-        taken.append((across, down))
-        left = across > _WIDTH * 0.75
-        tags.append(
-            f'<text class="tag" x="{across + (-9 if left else 9):.1f}" y="{down + 4:.1f}"'
-            f"{' text-anchor=' + chr(34) + 'end' + chr(34) if left else ''}>{shown(str(name), 28)}</text>"
-        )
+        word = plain(str(name), 28)
+        for anchor, left, below in (("start", 9, 4), ("end", -9, 4), ("middle", 0, -10), ("middle", 0, 18)):
+            at = across + left, down + below
+            boxes = {scale: _box(at, anchor, len(word), scale) for scale in taken}
+            fits = {scale: _free(box, [*taken[scale], *points]) for scale, box in boxes.items()}
+            if not fits[1]:
+                continue
+            for scale in taken:
+                taken[scale] += [boxes[scale]] if fits[scale] else []
+            mark = "tag far" if fits[2] else "tag"
+            tags.append(
+                f'<text class="{mark}" x="{at[0]:.1f}" y="{at[1]:.1f}" text-anchor="{anchor}">{shown(word)}</text>'
+            )
+            break
     return "".join(tags)
+
+
+@value
+class _Box:
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def _box(at: tuple[float, float], anchor: str, letters: int, scale: int) -> _Box:
+    """The room of a word at 11 units, or twice as much."""
+    width = letters * 6.2 * scale
+    left = at[0] - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    return _Box(left=left, top=at[1] - 9 * scale, right=left + width, bottom=at[1] + 3 * scale)
+
+
+def _free(box: _Box, others: Sequence[_Box]) -> bool:
+    """Whether a box lies in the chart and touches no other."""
+    inside = box.left >= _LEFT and box.right <= _WIDTH and box.top >= 0 and box.bottom <= _HEIGHT - _BOTTOM
+    return inside and not any(
+        box.left < other.right and other.left < box.right and box.top < other.bottom and other.top < box.bottom
+        for other in others
+    )
 
 
 def _trials(totals: Sequence[Total], prefill: float | None) -> str:
@@ -253,15 +301,19 @@ def _moments(totals: Sequence[Total], rows: Sequence[JsonObject]) -> str:
 def _table(kind: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], raw: int | None = None) -> str:
     """A table; the cells of column `raw` are markup of ours already."""
     top = "".join(f'<th scope="col">{shown(head)}</th>' for head in heads)
-    body = "".join(f'<tr class="{mark}">{_cells(cells, raw)}</tr>' for mark, cells in rows)
+    body = "".join(f'<tr class="{mark}">{_cells(heads, cells, raw)}</tr>' for mark, cells in rows)
     return (
         f'<div class="wide" tabindex="0"><table class="{kind}"><thead><tr>{top}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
-def _cells(cells: Sequence[str], raw: int | None) -> str:
-    return "".join(f"<td>{cell if at == raw else shown(cell)}</td>" for at, cell in enumerate(cells))
+def _cells(heads: Sequence[str], cells: Sequence[str], raw: int | None) -> str:
+    """Cells that carry the name of their column, for screens on which a row is a block."""
+    return "".join(
+        f'<td data-head="{shown(head)}">{cell if at == raw else shown(cell)}</td>'
+        for at, (head, cell) in enumerate(zip(heads, cells, strict=True))
+    )
 
 
 def _svg(words: str, content: str) -> str:
