@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,16 +14,19 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from perdure.kernel.agent import MessageDelta, MessageEnd, ToolEnd, ToolStart
-from perdure.kernel.messages import Message, Text, ToolResult, ToolUse
+from perdure.kernel.messages import Image, Message, Text, ToolResult, ToolUse
 from perdure.kernel.wire import BlockGrew
 from perdure.session import SessionEvent
 from perdure.session.status import Status
 from perdure.terminal.blocks import Look
+from perdure.terminal.clipboard import sequence
 from perdure.terminal.complete import Words
 from perdure.terminal.dialog import Dialog, reply_of
 from perdure.terminal.feed import SEEN, Feed
 from perdure.terminal.footer import footer
+from perdure.terminal.pictures import drawing_of, pictures
 from perdure.terminal.plain import clean
+from perdure.terminal.screen import portions
 from perdure.terminal.slash import user_command
 from perdure.tools import ask_user
 from perdure.tools.permissions import Question
@@ -65,6 +69,11 @@ def test_the_footer_says_whether_the_cache_holds(warm: float | None, said: str) 
 
 def test_a_window_that_nobody_knows_is_said() -> None:
     assert "13.0k tokens, window unknown" in line(replace(STATUS, window=None, until_edit=None))
+
+
+def test_a_price_that_nobody_knows_is_never_shown_as_nothing() -> None:
+    assert "  price unknown" in line(replace(STATUS, usd=0.0, saved_usd=None))
+    assert "  at least $1.20" in line(replace(STATUS, saved_usd=None))
 
 
 @given(st.integers(20, 200), st.sampled_from(["ask", "accept_edits", "plan", "full"]), st.integers(0, 3))
@@ -184,6 +193,78 @@ def test_commands_are_completed_behind_a_slash_and_files_behind_an_at(tmp_path: 
     assert completed(tmp_path, "/co") == ["context", "compact"]
     assert completed(tmp_path, "look at @pars") == ["src/parser.py"]
     assert completed(tmp_path, "me@pars") == []
+
+
+def test_what_git_ignores_is_not_completed_and_the_folder_is_walked_once_for_many_keys(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.log\nbuilt/\n")
+    (tmp_path / "built").mkdir()
+    for name in ("parser.py", "parser.log", "built/parser.py"):
+        (tmp_path / name).write_text("")
+    clock = [0.0]
+    words = Words(tmp_path, list, lambda: clock[0])
+
+    def offered() -> list[str]:
+        return [each.text for each in words.get_completions(Document("@pars"), CompleteEvent())]
+
+    first = offered()
+    (tmp_path / "parsed.py").write_text("")
+    second = offered()
+    clock[0] = 60.0
+
+    assert (first, second, offered()) == (["parser.py"], ["parser.py"], ["parsed.py", "parser.py"])
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big") + b"\0" * 5_000
+
+
+def picture(data: str) -> tuple[Image, ...]:
+    return (Image(source={"type": "base64", "media_type": "image/png", "data": data}),)
+
+
+def test_a_picture_is_drawn_where_the_terminal_can_and_named_everywhere() -> None:
+    content = picture(base64.b64encode(PNG).decode())
+    plain, kitty, iterm = (pictures(content, way)[0] for way in ("none", "kitty", "iterm"))
+
+    assert plain == "[picture, image/png, 640 x 480, 5.0 kB]"
+    assert kitty.endswith(f"\x1b\\\n{plain}")
+    parts = [part.partition(";") for part in kitty.split("\x1b_G")[1:]]
+    assert base64.b64decode("".join(part[2].partition("\x1b")[0] for part in parts)) == PNG
+    assert [part[0][-3:] for part in parts] == ["m=1", "m=0"]
+    assert iterm.startswith(f"\x1b]1337;File=inline=1;size={len(PNG)};height=12;")
+
+
+@pytest.mark.parametrize("data", ["\x1b[2J", "aGVsbG8=", "", "a\x07\x1b]0;x\x07"])
+def test_what_is_no_picture_is_never_sent_to_the_terminal(data: str) -> None:
+    assert pictures(picture(data), "kitty") == ("[picture, base64]",)
+
+
+@pytest.mark.parametrize(
+    ("environment", "way"),
+    [
+        ({"TERM": "xterm-kitty"}, "kitty"),
+        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1"}, "none"),
+        ({"TERM_PROGRAM": "iTerm.app"}, "iterm"),
+        ({"TERM": "xterm-256color"}, "none"),
+    ],
+)
+def test_the_environment_says_what_the_terminal_draws(environment: dict[str, str], way: str) -> None:
+    assert drawing_of(environment) == way
+
+
+def test_a_copy_reaches_the_terminal_as_it_is() -> None:
+    plain = sequence("a\x1b[2J ü", {})
+
+    assert base64.b64decode(plain.removeprefix("\x1b]52;c;").removesuffix("\x07")).decode() == "a\x1b[2J ü"
+    assert sequence("x" * 80_000, {}) == ""
+    assert sequence("a", {"TMUX": "1"}).count("\x1b]52;c;YQ==") == 2
+
+
+@given(st.text(alphabet="ab\n", max_size=60), st.integers(1, 9))
+def test_portions_are_whole_lines_and_together_all(text: str, most: int) -> None:
+    parts = [*portions(text, most)]
+
+    assert "\n".join(parts) == text
+    assert all(len(part) <= most or "\n" not in part for part in parts)
 
 
 def test_a_command_of_the_users_gets_what_follows_its_name(tmp_path: Path) -> None:

@@ -101,7 +101,8 @@ def result(call: ToolUse, found: ToolResult, look: Look) -> str:
         return _indented([look.paint(row, "31") for row in rows[:PREVIEW]], len(rows), look)
     if call.name in ("edit", "write") and _HUNK.search(text):
         return _indented([_coloured(row, look) for row in rows[:DIFF]], len(rows), look)
-    return _indented([look.dim(row) for row in rows[:PREVIEW]], len(rows), look)
+    room = max(20, look.columns - 3)
+    return _indented([look.dim(clip(row, room)) for row in rows[:PREVIEW]], len(rows), look)
 
 
 def folded(event: CompactionEnd, look: Look) -> str:

@@ -82,6 +82,7 @@ def cost(session: Session, now: float) -> Iterator[str]:
         yield f"at least ${status.usd:.4f} for {told}" if status.usd else f"the price is not known; {told}"
         yield "this model has no published price; price_input and price_output under [models.NAME] set one"
     else:
+        yield f"${status.usd:.4f} for {told}"
         yield f"${status.saved_usd:.4f} saved against a history that is never edited, up to where that would not fit"
     calls = [message.usage for message in session.transcript if message.usage is not None]
     read, prompt = sum(usage.cache_read_tokens for usage in calls), sum(usage.prompt_tokens for usage in calls)

@@ -55,6 +55,8 @@ LIVE = 12
 """Lines of the unfinished part of an answer."""
 INPUT = 12
 """Lines of the input before it scrolls."""
+MENU = 8
+"""Lines of the menu of completions."""
 FRAME = 0.05
 """Seconds between two pictures of what streams; a key is drawn at once."""
 PORTION = 16_000
@@ -137,10 +139,12 @@ class Screen:
             height=Dimension(min=1, max=INPUT),
             wrap_lines=True,
         )
+        # Below the last line of a terminal there is no room for a menu: it is made while there is one.
+        menu = Window(height=self._menu_height)
         below = Window(FormattedTextControl(lambda: [*self._footer()]), height=1, style="class:footer")
         body = FloatContainer(
-            HSplit([ConditionalContainer(live, Condition(self._is_live)), typed, below]),
-            floats=[Float(xcursor=True, ycursor=True, content=CompletionsMenu(max_height=8, scroll_offset=1))],
+            HSplit([ConditionalContainer(live, Condition(self._is_live)), typed, menu, below]),
+            floats=[Float(xcursor=True, ycursor=True, content=CompletionsMenu(max_height=MENU, scroll_offset=1))],
         )
         return Application(
             layout=Layout(body, focused_element=typed),
@@ -149,6 +153,10 @@ class Screen:
             erase_when_done=True,
             mouse_support=False,
         )
+
+    def _menu_height(self) -> Dimension:
+        state = self._input.complete_state
+        return Dimension.exact(min(MENU, len(state.completions)) if state is not None else 0)
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -380,11 +388,11 @@ class Screen:
             self._app.invalidate()
 
 
-def portions(text: str) -> Iterator[str]:
-    """A long text in parts of whole lines, each no longer than `PORTION` unless one line is."""
+def portions(text: str, most: int = PORTION) -> Iterator[str]:
+    """A long text in parts of whole lines, each of at most so many characters unless one line is longer."""
     start = 0
-    while len(text) - start > PORTION:
-        end = text.rfind("\n", start, start + PORTION)
+    while len(text) - start > most:
+        end = text.rfind("\n", start, start + most + 1)
         end = text.find("\n", start) if end < 0 else end
         if end < 0:
             break
