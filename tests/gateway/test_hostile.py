@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any, cast
 
 import httpx
@@ -9,7 +10,9 @@ import pytest
 from starlette.types import Message
 
 from perdure.gateway import Config, Gateway, Parts, Route
+from perdure.gateway.app import CALLS
 from perdure.kernel.messages import Json, encode_json
+from perdure.testing.doubles import AnthropicDouble
 
 MODEL = "claude-sonnet-4-6"
 ANSWER = encode_json({
@@ -162,3 +165,29 @@ def test_what_is_no_json_is_refused(raw: bytes) -> None:
         return status
 
     assert 400 == asyncio.run(ask())
+
+
+async def at_once(_: float) -> None:
+    """No pause for who shows no key."""
+
+
+def test_the_description_names_what_can_be_called_and_nothing_else(front: Callable[..., Any]) -> None:
+    url = front(AnthropicDouble(), config={"key": "sesame"}, parts=Parts(pause=at_once)).url
+    with httpx.Client(base_url=url) as client:
+        described: dict[str, Any] = client.get("/openapi.json").json()["paths"]
+        statuses = {
+            (path, method): client.request(method, path, json={}, headers={"x-api-key": "sesame"}).status_code
+            for path in described
+            for method in ("get", "post")
+        }
+        shut = {path for path in described if client.get(path).status_code == 401}
+
+    assert CALLS.keys() <= described.keys()
+    assert {(path, method) for path, methods in described.items() for method in methods if method != "parameters"} == {
+        key for key, status in statuses.items() if status in (200, 400, 403) or key == ("/v1/models/{model}", "get")
+    }
+    assert shut == {path for path, methods in described.items() if all(one.get("security") for one in ways(methods))}
+
+
+def ways(methods: dict[str, Any]) -> list[dict[str, Any]]:
+    return [value for name, value in methods.items() if name != "parameters"]
