@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cache, engine, entry, footprint, log, prefix, replay, start, tokens, wire
+from bench import cache, engine, entry, footprint, log, prefix, replay, screen, start, tokens, wire
 from bench.measure import Figure, Missing, Row
 
 PARTS: dict[str, Callable[[], Iterable[Row]]] = {
@@ -23,6 +23,7 @@ PARTS: dict[str, Callable[[], Iterable[Row]]] = {
     "start": start.figures,
     "footprint": footprint.figures,
     "replay": replay.figures,
+    "screen": screen.figures,
 }
 
 HEAD = ("what", "ours", "wall", "goal", "", "peer", "theirs", "ratio")
