@@ -47,7 +47,7 @@ def test_a_conversation_five_times_as_long_as_the_window_goes_through(front: Cal
     made = front(double, auto=True, window=window, recall=True)
     client: Any = anthropic.Anthropic(base_url=made.url, api_key="any", max_retries=0)
     messages: list[Any] = [{"role": "user", "content": "Read all the files, and remember: never touch gen/."}]
-    size = window // 12
+    size = window // 6
 
     for number in range(5 * window // size):
         with client.messages.stream(
@@ -78,13 +78,13 @@ def test_the_same_over_chat_completions(front: Callable[..., Any]) -> None:
         {"role": "user", "content": "Read all, and never touch gen/."},
     ]
 
-    for number in range(40):
+    for number in range(21):
         reply = client.chat.completions.create(model="gpt-4o", messages=messages, tools=[tool])
         said = reply.choices[0].message
         assert said.tool_calls is not None
         messages.append(said.to_dict())
         messages += [
-            {"role": "tool", "tool_call_id": call.id, "content": text_of(number, 2_000)} for call in said.tool_calls
+            {"role": "tool", "tool_call_id": call.id, "content": text_of(number, 3_900)} for call in said.tool_calls
         ]
 
     assert [] == [one.answer["error"]["message"] for one in double.received if one.status != 200]
@@ -100,11 +100,11 @@ def test_the_same_over_responses(front: Callable[..., Any]) -> None:
     tool: Any = {"type": "function", "name": "read", "parameters": {"type": "object"}}
     items: list[Any] = [{"role": "user", "content": "Read all, and never touch gen/."}]
 
-    for number in range(40):
+    for number in range(21):
         reply = client.responses.create(model="gpt-5", input=items, tools=[tool], store=False)
         items += [item.to_dict() for item in reply.output]
         items += [
-            {"type": "function_call_output", "call_id": item.call_id, "output": text_of(number, 2_000)}
+            {"type": "function_call_output", "call_id": item.call_id, "output": text_of(number, 3_900)}
             for item in reply.output
             if item.type == "function_call"
         ]
