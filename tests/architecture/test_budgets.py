@@ -23,6 +23,8 @@ ASYNC_FILES_OF_THE_KERNEL = {
     Path("src/perdure/kernel/agent/run.py"),
     # The asynchronous twin of a driver of eight lines; it awaits a host's ports and knows no event loop.
     Path("src/perdure/kernel/context/drive.py"),
+    # Its port is asynchronous, and it waits for nothing.
+    Path("src/perdure/kernel/agent/host.py"),
 }
 # It writes the methods of values as `dataclasses` does, out of names of fields alone.
 WRITES_METHODS = Path("src/perdure/kernel/value.py")

@@ -109,8 +109,7 @@ class Session:
         self.seen = Seen(spec.clock)
         self.model = spec.model
         self._listen: Listener = _hear_nothing
-        self._running = False
-        self._asked_to_compact: list[str] = []
+        self._running, self._asked_to_compact = False, list[str]()
         self._folding = asyncio.Lock()
         """Held by a compaction between two runs."""
         self._narrative: Usage | None = None
@@ -151,8 +150,7 @@ class Session:
             rewritten=self._rewritten,
             edited=self._edited,
         )
-        key = state.settings.get("cache_key")
-        self._cache_key = key if isinstance(key, str) else self.id
+        self._cache_key = str(state.settings.get("cache_key") or self.id)
         """Routes requests to the provider's cache: a fork goes on where its origin's prefix is warm."""
         pins = state.settings.get("pins")
         self._ladder = guarded(Ladder(), spec.guard)
