@@ -65,7 +65,8 @@ async def summarised(
     call: Call, upstreams: Upstreams, fixed: Request, messages: tuple[Message, ...], instructions: str
 ) -> Summary | Failure:
     """A summary of messages."""
-    room = call.body.get(LIMIT[call.dialect])
+    # Anthropic documents `max_tokens` as the summary's limit, too; OpenAI's limit is that of an answer.
+    room = call.body.get("max_tokens") if call.dialect == "anthropic" else None
     most = room if isinstance(room, int) and not isinstance(room, bool) and room > 0 else LONGEST
     window = call.profile.window.tokens
     if window is not None:
