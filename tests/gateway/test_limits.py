@@ -16,9 +16,11 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from perdure.gateway import Config, Gateway, Route, read_config
+from perdure.gateway.limits import Room
 from perdure.gateway.server import Server
-from perdure.kernel.errors import InvalidSetting
+from perdure.kernel.errors import CallRefused, InvalidSetting
 from perdure.kernel.messages import encode_json
+from perdure.memory import Principal
 from perdure.testing.doubles import AnthropicDouble, serve
 
 MODEL = "claude-sonnet-4-6"
@@ -165,6 +167,29 @@ def test_bodies_share_their_room_and_give_it_back(front: Callable[..., Any]) -> 
 
     assert [503, 200, 503, 200] == [answer.status_code for answer in answers]
     assert "2" == answers[0].headers["retry-after"]
+
+
+def test_who_has_no_key_sends_no_large_body_anywhere(front: Callable[..., Any]) -> None:
+    made = front(AnthropicDouble(), config={"key": "sesame"})
+    paths = ("/healthz", "/readyz", "/signin", "/signout")
+
+    assert [413] * 4 == [httpx.post(made.url + path, content=b"x" * 5_000).status_code for path in paths]
+
+
+def test_one_of_several_callers_cannot_fill_the_room_alone() -> None:
+    room, told = Room(most=100, share=40), list[str]()
+    ana, ben, eve = (Principal(tenant="t", user=user) for user in ("ana", "ben", "eve"))
+    for who, size in ((eve, 40), (eve, 1), (ana, 40), (ben, 21), (ben, 20)):
+        try:
+            room.take(who, size)
+            told.append("held")
+        except CallRefused:
+            told.append("busy")
+    for who, size in ((eve, 40), (ana, 40), (ben, 20)):
+        room.give(who, size)
+
+    assert ["held", "busy", "held", "busy", "held"] == told
+    assert {} == room.held
 
 
 class Flood:

@@ -87,12 +87,15 @@ CALLS: dict[str, tuple[Dialect, Action]] = {
 }
 
 
-_MOST = {MCP_PATH: MCP_MOST, **dict.fromkeys(DOORS, LONGEST_FORM)}
-"""Bytes of requests that never have many."""
-
 OPEN = frozenset({"/healthz", "/readyz", OPENAPI_PATH})
 """What is answered without a key, and without a look at anything that belongs to somebody."""
 
+
+_MOST = {MCP_PATH: MCP_MOST, **dict.fromkeys(OPEN | DOORS | SHOWN, LONGEST_FORM)}
+"""Bytes of requests that never have many: who has no key fills no memory."""
+
+SHARES = 4
+"""Callers that together fill the room for bodies: one of several cannot do it alone."""
 
 LAST_WORDS = 5.0
 """Seconds that calls whose time is over have to be counted before the stores are closed."""
@@ -146,6 +149,11 @@ class Visit:
         return str(self.scope["path"])
 
     @property
+    def owner(self) -> Principal | None:
+        """Whose it is, as far as that is known."""
+        return self.caller.principal if self.caller else None
+
+    @property
     def dialect(self) -> Dialect:
         """The protocol in which a refusal is told."""
         return CALLS.get(self.path, ("anthropic", "create"))[0]
@@ -182,7 +190,7 @@ class Gateway:
             UnreadableFile: the audit's file cannot be written.
         """
         parts = parts or Parts()
-        self.config = config.check()
+        self.config: Config = config.check()
         self.metrics = Metrics()
         self.draining = False
         """Whether it is about to end: it still answers, and tells balancers to go elsewhere."""
@@ -191,10 +199,11 @@ class Gateway:
         self._idle: anyio.Event | None = None
         """Told, once it is waited for, when no call is under way any more."""
         self._signing = signing_key(config)
-        self._room = Room(most=config.max_bodies)
         stores = opened(config, parts.clock)
         self._closing = [*stores.closing]
         self.keys, self.state = parts.keys or stores.keys, parts.state or stores.state
+        several = not isinstance(self.keys, StaticKey)
+        self._room = Room(most=config.max_bodies, share=config.max_bodies // (SHARES if several else 1))
         self.memory, meter = parts.memory or stores.memory, parts.meter or stores.meter
         self._quotas = Quotas(meter=meter, state=self.state, metrics=self.metrics, clock=parts.clock)
         self._audit = parts.audit or self._opened_audit()
@@ -260,7 +269,7 @@ class Gateway:
         try:
             await self._visited(visit, receive, send)
         finally:
-            self._room.give(visit.held)
+            self._room.give(visit.owner, visit.held)
             spent = visit.tally.settled(visit.sent)
             if visit.ticket is not None:
                 # Also where the client has left and everything is being cancelled.
@@ -309,6 +318,10 @@ class Gateway:
                 visit.sent += len(message.get("body", b""))
             await send(message)
 
+        def hold(size: int) -> None:
+            self._room.take(visit.owner, size)
+            visit.held += size
+
         config = self.config
         try:
             check_headers(visit.scope["headers"], config.max_headers)
@@ -319,8 +332,7 @@ class Gateway:
                     await send_reply(turned_away(), told)
                     return
             most = min(config.max_body, _MOST.get(visit.path, config.max_body))
-            arrived = await arrive(visit.scope, receive, most=most, seconds=config.body_seconds, room=self._room)
-            visit.held = len(arrived.body)
+            arrived = await arrive(visit.scope, receive, most=most, seconds=config.body_seconds, hold=hold)
             if visit.path == MCP_PATH and visit.caller is not None:
                 await self._mcp(visit, visit.caller, again(arrived.body, receive), told)
                 return

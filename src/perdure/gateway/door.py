@@ -14,11 +14,13 @@ from typing import TypeAlias, cast
 import anyio
 from starlette.types import Message, Receive, Scope, Send
 
-from perdure.gateway.limits import Room
 from perdure.kernel.errors import CallRefused
 from perdure.kernel.messages import JsonObject, encode_json
 
 Chunks: TypeAlias = AsyncGenerator[bytes, None]
+
+Hold: TypeAlias = Callable[[int], None]
+"""Told of bytes that are kept; refuses them where there is no room."""
 
 LONGEST_NUMBER = 18
 """Digits of a length: a longer one is no length, and takes long to read."""
@@ -111,8 +113,8 @@ async def send_reply(reply: Reply, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float, room: Room) -> Arrived:
-    """Read a request. Its bytes take up room until `room.give` gives it back.
+async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float, hold: Hold) -> Arrived:
+    """Read a request. Its bytes take up room until `hold` gives it back.
 
     Raises:
         CallRefused: its body is too large, or did not arrive in time, or there is no room for it now.
@@ -123,7 +125,7 @@ async def arrive(scope: Scope, receive: Receive, *, most: int, seconds: float, r
         raise _too_large(most)
     body = b""
     with anyio.move_on_after(seconds) as limit:
-        body = await _read(receive, most, room)
+        body = await _read(receive, most, hold)
     if limit.cancelled_caught:
         raise CallRefused(f"the request's body did not arrive within {seconds:g} seconds", status=408)
     return Arrived(
@@ -160,25 +162,21 @@ def headers_of(scope: Scope) -> dict[str, str]:
     return headers
 
 
-async def _read(receive: Receive, most: int, room: Room) -> bytes:
+async def _read(receive: Receive, most: int, hold: Hold) -> bytes:
     pieces: list[bytes] = []
     size = 0
-    try:
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise CallRefused("the client left before its request was whole", status=400)
-            piece: bytes = message.get("body", b"")
-            if size + len(piece) > most:
-                raise _too_large(most)
-            room.take(len(piece))
-            size += len(piece)
-            pieces.append(piece)
-            if not message.get("more_body"):
-                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-    except BaseException:
-        room.give(size)
-        raise
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise CallRefused("the client left before its request was whole", status=400)
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > most:
+            raise _too_large(most)
+        hold(len(piece))
+        pieces.append(piece)
+        if not message.get("more_body"):
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _too_large(most: int) -> CallRefused:

@@ -6,9 +6,11 @@ It knows sizes. It must never know what is in a body. A caller without a key get
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 
 from perdure.kernel.errors import CallRefused
 from perdure.kernel.value import record
+from perdure.memory import Principal
 
 BUSY = 2
 """Seconds after which it is worth trying again where bodies fill the memory that is set aside for them."""
@@ -16,27 +18,32 @@ BUSY = 2
 
 @record()
 class Room:
-    """Memory for the bodies of all requests under way."""
+    """Memory for the bodies of all requests under way, of which each caller has a share."""
 
     most: int
     """Bytes."""
-    held: int = 0
+    share: int
+    """Of these, what one caller may fill."""
+    held: dict[Principal | None, int] = field(default_factory=dict[Principal | None, int])
 
-    def take(self, size: int) -> None:
+    def take(self, who: Principal | None, size: int) -> None:
         """Hold more bytes; they have to be given back.
 
         Raises:
             CallRefused: there is no room for them now.
         """
-        if self.held + size > self.most:
+        own = self.held.get(who, 0) + size
+        if own > self.share or sum(self.held.values()) + size > self.most:
             raise CallRefused(
                 "too many large requests are under way; try again", status=503, code="busy", retry_after=BUSY
             )
-        self.held += size
+        self.held[who] = own
 
-    def give(self, size: int) -> None:
+    def give(self, who: Principal | None, size: int) -> None:
         """Hold them no longer."""
-        self.held -= size
+        left = self.held.pop(who, 0) - size
+        if left > 0:
+            self.held[who] = left
 
 
 def check_headers(headers: Sequence[object], most: int) -> None:
