@@ -300,6 +300,8 @@ def _message_settings(params: JsonObject) -> tuple[Json, ...]:
 def _any_picture(messages: Iterable[Message]) -> bool:
     """Whether a picture stands anywhere: the first that comes, and the last that goes, changes the prompt of all
     messages (Anthropic, prompt caching guide, what invalidates the cache, 2026-08)."""
-    return any(
-        media.kind == "image" for message in messages for seen in seen_in(message) for media in seen.weight.media
-    )
+    return any(message.keep(_any_picture, _pictured) for message in messages)
+
+
+def _pictured(message: Message) -> bool:
+    return any(media.kind == "image" for seen in seen_in(message) for media in seen.weight.media)

@@ -18,7 +18,9 @@ from perdure.kernel.models import CacheRules, ModelProfile
 from perdure.kernel.value import value
 
 LIVELY = 128
-"""Entries beyond which the dead ones are swept out."""
+"""Entries beyond which the dead ones are swept out, each time that `SWEEP` more have come."""
+
+SWEEP = 32
 
 PREFIXES = 32
 """Prefixes that an automatic cache is taken to hold, the newest first: subagents and branches beside the main line."""
@@ -114,13 +116,14 @@ def _marked(cache: PromptCache, chain: PrefixChain, marks: Sequence[Mark], now: 
     entries = dict(cache.entries)
     for position in hits:
         key = chain.hash_at(position)
-        entries[key] = replace(entries[key], expires=now + entries[key].life)
+        life = entries[key].life
+        entries[key] = Entry(life=life, expires=now + life)
     end = max(hits, default=-1)
     for position, mark in placed.items():
         if position > end:
             life = life_of(mark, rules)
             entries[chain.hash_at(position)] = Entry(life=life, expires=now + life)
-    if len(entries) > LIVELY:
+    if len(entries) > LIVELY and len(entries) // SWEEP > len(cache.entries) // SWEEP:
         entries = {key: entry for key, entry in entries.items() if entry.expires > now}
     read = chain.tokens_through(end) if hits else 0
     long = max((chain.tokens_through(at) for at, mark in placed.items() if mark.ttl == "1h"), default=0)
@@ -129,7 +132,7 @@ def _marked(cache: PromptCache, chain: PrefixChain, marks: Sequence[Mark], now: 
     parts = Parts(
         read=read, written_long=until_long - read, written=until_last - until_long, fresh=chain.tokens - until_last
     )
-    return parts, replace(cache, entries=MappingProxyType(entries))
+    return parts, PromptCache(entries=MappingProxyType(entries), held=cache.held)
 
 
 def _implicit(chain: PrefixChain) -> tuple[Mark, ...]:
@@ -167,12 +170,12 @@ def _automatic(cache: PromptCache, chain: PrefixChain, now: float) -> tuple[Part
     read = _in_steps(chain.tokens_through(longest - 1) if longest else 0, rules)
     expires = now + rules.lives[0].seconds
     others = [
-        replace(held, expires=max(held.expires, expires)) if shared == longest and read else held
+        Held(chain=held.chain, expires=max(held.expires, expires)) if shared == longest and read else held
         for held, shared in zip(alive, common, strict=True)
         if shared < len(held.chain)
     ]
     held = (Held(chain=chain, expires=expires), *others)[:PREFIXES]
-    return Parts(read=read, fresh=chain.tokens - read), replace(cache, held=held)
+    return Parts(read=read, fresh=chain.tokens - read), PromptCache(entries=cache.entries, held=held)
 
 
 def _in_steps(tokens: int, rules: CacheRules) -> int:

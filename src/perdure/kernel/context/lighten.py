@@ -112,10 +112,11 @@ def first_clearable(situation: Situation, until: int) -> int:
             return place
         edits = situation.in_force.lights.get(original.id, {})
         for result in shown.tool_results:
-            cleared = isinstance(edits.get(f"result:{result.tool_use_id}"), ClearToolResult)
+            if isinstance(edits.get(f"result:{result.tool_use_id}"), ClearToolResult):
+                continue
             call = calls.get(result.tool_use_id)
             stays = call is not None and call.name in protected
-            if not cleared and not stays and situation.weigh((result,)) >= situation.settings.small_result:
+            if not stays and situation.weigh((result,)) >= situation.settings.small_result:
                 return place
         if (original.role == "assistant" or original.is_output) and any(
             isinstance(block, Text)

@@ -49,12 +49,11 @@ class Situation:
 
         Each as its position in the view, as it is there, and as the transcript holds it.
         """
-        messages = self.view.messages
-        for place in range(self.view.tail, len(messages)):
-            shown = messages[place]
-            index = self.transcript.index_of(shown.id)
+        transcript, tail = self.transcript, self.view.tail
+        for place, shown in enumerate(self.view.messages[tail:], tail):
+            index = transcript.index_of(shown.id)
             if index is not None:
-                yield place, shown, self.transcript[index]
+                yield place, shown, transcript[index]
 
 
 @value

@@ -7,7 +7,7 @@ weight, is kept with it, so that a long history costs nothing twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from typing import Literal, TypeAlias, TypeVar, cast
 
 from perdure.kernel.messages.blocks import Block, Text, ToolResult, ToolUse
@@ -116,10 +116,19 @@ class Message:
         """The same message with another count of the provider's. What is derived from its content stays with it."""
         if usage is self.usage:
             return self
-        other = replace(self, usage=usage)
-        if self._kept is not _NOTHING:
-            object.__setattr__(other, "_kept", self._kept)
-        return other
+        draft = _Draft()
+        draft.id = self.id
+        draft.role = self.role
+        draft.content = self.content
+        draft.provenance = self.provenance
+        draft.plain = self.plain
+        draft.time = self.time
+        draft.model = self.model
+        draft.stop_reason = self.stop_reason
+        draft.usage = usage
+        draft.extra = self.extra
+        draft.share(self._kept)
+        return _frozen(draft)
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
@@ -157,6 +166,10 @@ def received(
     draft.provenance = provenance
     draft.plain = plain
     draft.extra = extra
+    return _frozen(draft)
+
+
+def _frozen(draft: _Draft) -> Message:
     # Legal at run time, since both classes have the same slots; no annotation can say so.
     draft.__class__ = Message  # pyright: ignore[reportAttributeAccessIssue]
     return cast("Message", draft)
@@ -171,7 +184,12 @@ class _Draft:
     content: tuple[Block, ...]
     provenance: Provenance
     plain: bool
+    time: float | None
+    model: str | None
+    stop_reason: str | None
+    usage: Usage | None
     extra: Extra | None
+    _kept: dict[object, object]
 
     def __init__(self) -> None:
         self.time = None
@@ -181,6 +199,9 @@ class _Draft:
         self._kept = _NOTHING
         self._dialect = ""
         self._encoding = b""
+
+    def share(self, kept: dict[object, object]) -> None:
+        self._kept = kept
 
 
 def typed_texts(message: Message) -> Iterator[Text]:

@@ -38,11 +38,11 @@ def propose_trims(situation: Situation, place: int, original: Message, over: int
     edits = situation.in_force.lights.get(original.id, {})
     head, tail = scaled_trim(situation.settings, situation.limits)
     for index, block in enumerate(original.content):
-        if not isinstance(block, Text) or block.text.lstrip().startswith(REMINDER_OPENING):
+        if not isinstance(block, Text):
             continue
         edit = edits.get(f"text:{index}")
         shown = edit.content if isinstance(edit, TrimText) else block.text
-        if len(shown) <= over:
+        if len(shown) <= over or block.text.lstrip().startswith(REMINDER_OPENING):
             continue
         handle = handle_of(original.id, f"text:{index}")
         content = trimmed(block.text, head, tail, situation.to_recall(handle))

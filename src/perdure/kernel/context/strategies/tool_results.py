@@ -54,8 +54,10 @@ class ToolResults:
                 return
             if situation.settings.clear_inputs:
                 yield from _inputs(situation, place, shown, original, kept)
+            edits = situation.in_force.lights.get(original.id, {})
             for result in shown.tool_results:
-                if result.tool_use_id not in kept:
+                cleared = isinstance(edits.get(f"result:{result.tool_use_id}"), ClearToolResult)
+                if not cleared and result.tool_use_id not in kept:
                     yield from _clear(situation, place, original, result, calls)
 
 
@@ -78,9 +80,6 @@ def _clear(
 ) -> Iterator[Proposal]:
     call = calls.get(result.tool_use_id)
     if call is not None and call.name in situation.settings.protected_tools:
-        return
-    edit = situation.in_force.lights.get(original.id, {}).get(f"result:{result.tool_use_id}")
-    if isinstance(edit, ClearToolResult):
         return
     if situation.weigh((result,)) < min(situation.settings.small_result, situation.limits.batch_floor):
         return
