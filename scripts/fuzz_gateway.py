@@ -29,7 +29,7 @@ from perdure.gateway import Config, Gateway, Parts, Route
 from perdure.gateway.callers import Caller
 from perdure.kernel.messages import Json
 from perdure.memory import FileStore, Principal, parse_path
-from perdure.testing.doubles import AnthropicDouble, OpenAIDouble, serve
+from perdure.testing.doubles import AnthropicDouble, OpenAIDouble, Turn, answer, echo, serve
 
 CASES = 300
 WORD = "zirkonquitte"
@@ -89,9 +89,18 @@ def running(judge: Judge) -> Generator[str]:
         thread.join(10)
 
 
+def speaking(body: dict[str, object]) -> Turn:
+    """A model that says again what the user said, or sums it up."""
+    return answer("<summary>It was short.</summary>") if "Summarize the transcript" in str(body) else echo(body)
+
+
 def main(arguments: Sequence[str]) -> int:
     program, cases = arguments[0], arguments[1] if len(arguments) > 1 else str(CASES)
-    with tempfile.TemporaryDirectory() as name, serve(AnthropicDouble()) as one, serve(OpenAIDouble()) as two:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        serve(AnthropicDouble(speaking)) as one,
+        serve(OpenAIDouble(speaking)) as two,
+    ):
         store = FileStore(root=Path(name))
         store.write(FIRST, parse_path("/memories/w.md"), WORD, expected=None)
         routes = (

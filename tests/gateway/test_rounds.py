@@ -14,7 +14,14 @@ import openai
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from perdure.kernel.messages import encode_json
+from perdure.gateway import MemoryState
+from perdure.gateway.conversations import IDLE, Conversations, Shelf, Wanted
+from perdure.gateway.metrics import Metrics
+from perdure.kernel.context import Settings
+from perdure.kernel.messages import JsonObject, encode_json
+from perdure.kernel.models import lookup
+from perdure.kernel.wire import ANTHROPIC
+from perdure.memory import Principal
 from perdure.testing.doubles import AnthropicDouble, Call, OpenAIDouble, Say, Think, Turn, answer, replies
 from perdure.testing.doubles.anthropic import MODELS
 
@@ -200,3 +207,22 @@ def test_of_many_at_once_in_one_conversation_none_is_lost(front: Callable[..., A
     assert [200] * len(double.received) == [one.status for one in double.received]
     assert 8 == requests
     assert all("never touch gen/" in one.raw.decode() for one in double.received)
+
+
+def test_a_conversation_that_rests_is_held_no_longer() -> None:
+    conversations = Conversations(MemoryState(), Metrics())
+
+    def asked(text: str, now: float) -> Shelf:
+        item: JsonObject = {"role": "user", "content": text}
+        return conversations.shelf(
+            Wanted(
+                owner=Principal(tenant="t", user="u"), codec=ANTHROPIC, profile=lookup(MODEL), settings=Settings(),
+                seed=b"", told=[], overhead=0, items=[item], now=now,
+            )
+        )  # fmt: skip
+
+    first = asked("Tea?", 0.0)
+    assert first is asked("Tea?", IDLE)
+    second = asked("Coffee?", 2 * IDLE + 1)
+
+    assert [second] == list(conversations.shelves.values())

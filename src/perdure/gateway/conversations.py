@@ -28,6 +28,9 @@ from perdure.memory import Principal
 FORKS = 8
 """Of one beginning."""
 
+IDLE = 600.0
+"""Seconds after which what nobody asked for is held no longer: decoded messages take three times their bytes."""
+
 MOST = 256
 """Beginnings of conversations held in memory; others are made again from the store and the next request."""
 
@@ -56,6 +59,8 @@ class Shelf:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     """Held by whoever looks at one or changes it."""
     held: list[Conversation] = field(default_factory=list[Conversation])
+    seen: float = 0.0
+    """When it was asked for last."""
 
 
 @record()
@@ -73,7 +78,8 @@ class Conversations:
         key = (wanted.owner, extend(wanted.seed, wanted.items[:1])[0])
         shelf = self.shelves.setdefault(key, Shelf())
         self.shelves.move_to_end(key)
-        while len(self.shelves) > MOST:
+        shelf.seen = wanted.now
+        while len(self.shelves) > MOST or next(iter(self.shelves.values())).seen < wanted.now - IDLE:
             self.shelves.popitem(last=False)
         return shelf
 
