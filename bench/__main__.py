@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cache, engine, entry, footprint, log, prefix, replay, screen, start, tokens, wire
+from bench import cache, engine, entry, footprint, gateway_peers, log, prefix, replay, screen, start, tokens, wire
 from bench.measure import Figure, Missing, Row
 
 PARTS: dict[str, Callable[[], Iterable[Row]]] = {
@@ -22,6 +22,7 @@ PARTS: dict[str, Callable[[], Iterable[Row]]] = {
     "log": log.figures,
     "start": start.figures,
     "footprint": footprint.figures,
+    "gateway": gateway_peers.figures,
     "replay": replay.figures,
     "screen": screen.figures,
 }
