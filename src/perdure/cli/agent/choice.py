@@ -108,6 +108,17 @@ def needs_local(settled: Settled, environment: Mapping[str, str], wanted: str | 
     return _at_address(settled, environment, wanted) is None and _of_provider(environment, wanted) is None
 
 
+def told(chosen: Chosen, settled: Settled, window: int) -> Chosen:
+    """With the window that its server tells: a model may be loaded with less than it could have. What the user states
+    of this model stays, and less may be wanted.
+    """
+    if "window" in settled.named("models").get(chosen.name, {}):
+        return chosen
+    wanted = settled.whole("window")
+    tokens = window if wanted is None else min(window, wanted)
+    return replace(chosen, profile=replace(chosen.profile, window=replace(chosen.profile.window, tokens=tokens)))
+
+
 def _at_address(settled: Settled, environment: Mapping[str, str], wanted: str | None) -> Chosen | None:
     """The server that `base_url` names."""
     url = settled.text("base_url")

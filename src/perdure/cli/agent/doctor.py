@@ -18,7 +18,8 @@ from typing import Literal, TypeAlias
 import httpx
 
 from perdure import __version__
-from perdure.cli.agent.choice import KEYS, Chosen, choose
+from perdure.cli.agent.choice import KEYS, SERVERS, Chosen, choose
+from perdure.cli.agent.opening import served
 from perdure.cli.agent.place import Place, place_at
 from perdure.guard.plain import one_line
 from perdure.kernel.agent import Answered, Ask, Failure
@@ -100,6 +101,8 @@ async def examine(cwd: Path, environment: Mapping[str, str], model: str | None, 
     found = [*_settings(place), *_keys(environment), *_servers(local)]
     try:
         chosen = choose(place.settled, environment, local, model)
+        if chosen.provider not in SERVERS:
+            chosen = await served(chosen, place.settled)
     except PerdureError as error:
         found.append(Finding(what="model", state="bad", says="none can be asked", next=str(error)))
     else:
@@ -154,8 +157,10 @@ def _model(chosen: Chosen) -> Iterator[Finding]:
         yield Finding(what="window", state="note", says=says, next="load the model with a larger one")
     else:
         yield Finding(what="window", state="good", says=f"{window:,} tokens")
-    if chosen.profile.prices is None and chosen.provider not in ("ollama", "llama.cpp", "lmstudio", "vllm"):
-        step = f"perdure config set models.{chosen.name} in the settings file: price_input, price_output"
+    if chosen.profile.prices is None and chosen.provider not in SERVERS:
+        step = (
+            f'in the settings file (perdure config path): price_input and price_output under [models."{chosen.name}"]'
+        )
         yield Finding(what="price", state="note", says="nobody publishes one, so no cost is shown", next=step)
 
 

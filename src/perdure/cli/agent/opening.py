@@ -9,13 +9,13 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol, cast
 
 import httpx
 
-from perdure.cli.agent.choice import Chosen, choose, needs_local
+from perdure.cli.agent.choice import Chosen, choose, needs_local, told
 from perdure.cli.agent.place import Place
 from perdure.guard import SecretGuard
 from perdure.kernel.agent import AgentTool
@@ -144,17 +144,20 @@ async def chosen_for(place: Place, wanted: str | None) -> Chosen:
     """
     settled, environment = place.settled, place.environment
     if not needs_local(settled, environment, wanted):
-        chosen = choose(settled, environment, (), wanted)
-        if chosen.profile.window.tokens is not None or chosen.dialect != "chat":
-            return chosen
-        async with httpx.AsyncClient() as client:
-            headers = {"authorization": f"Bearer {chosen.key}"} if chosen.key else {}
-            window = await window_of(client, chosen.url, chosen.name, headers)
-        known = replace(chosen.profile.window, tokens=window)
-        return replace(chosen, profile=replace(chosen.profile, window=known))
+        return await served(choose(settled, environment, (), wanted), settled)
     async with httpx.AsyncClient() as client:
         local = await find_local(client)
     return choose(settled, environment, local, wanted)
+
+
+async def served(chosen: Chosen, settled: Settled) -> Chosen:
+    """A model with the window that its server tells, where that is a server which may have loaded it with any."""
+    if chosen.dialect != "chat":
+        return chosen
+    async with httpx.AsyncClient() as client:
+        headers = {"authorization": f"Bearer {chosen.key}"} if chosen.key else {}
+        window = await window_of(client, chosen.url, chosen.name, headers)
+    return chosen if window is None else told(chosen, settled, window)
 
 
 @asynccontextmanager
