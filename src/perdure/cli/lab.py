@@ -43,9 +43,9 @@ OPTIONS = {
 ADVISED = (
     (),
     (("fold_growth", 60_000),),
-    (("fold_growth", 60_000), ("keep_tail", 10_000)),
+    (("fold_growth", 60_000), ("keep_tail", 20_000)),
     (("fold_growth", "auto"),),
-    (("fold_growth", "auto"), ("keep_tail", 10_000)),
+    (("keep_tail", 20_000),),
     (("entry_limit", 2_000),),
     (("entry_limit", 8_000),),
     (("clear_growth", 100_000), ("fold_growth", None)),

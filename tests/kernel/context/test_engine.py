@@ -259,7 +259,7 @@ def test_what_is_told_again_under_an_id_of_the_view_is_passed_over() -> None:
 def test_after_an_overflow_a_quarter_of_the_history_is_gone_also_where_the_estimate_saw_no_need() -> None:
     # 24,000 tokens, of which a checkpoint alone would leave 20,000 as its tail.
     talk = Talk().typed("go on").rounds(24, 3_000)
-    engine, ports = Engine(PROFILE), ScriptedPorts(["absent"])
+    engine, ports = Engine(PROFILE, Settings(keep_tail=20_000)), ScriptedPorts(["absent"])
     before = drive(engine.project(talk.transcript, None), ports).usage.upper
 
     after = drive(engine.recover_overflow(talk.transcript, "prompt is too long", None), ports).usage.upper

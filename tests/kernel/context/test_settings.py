@@ -21,7 +21,7 @@ def test_balanced_clears_60k_above_the_overhead_and_folds_80k_above_it() -> None
     found = limits(preset("balanced"))
 
     assert (80_000, 100_000, 180_000) == (found.clear_at, found.fold_at, found.threshold)
-    assert (4_000, 10_000, 20_000) == (found.entry_limit, found.batch_floor, found.keep_tail)
+    assert (4_000, 10_000, 10_000) == (found.entry_limit, found.batch_floor, found.keep_tail)
 
 
 def test_cautious_reduces_at_8k_clears_at_100k_and_folds_at_the_threshold_alone() -> None:

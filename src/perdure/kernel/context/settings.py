@@ -90,8 +90,9 @@ class Settings:
     """Characters of it that stay at its end."""
     trim_newest: int = 4
     """Messages at the end that are never trimmed."""
-    keep_tail: int = 20_000
-    """Tokens that stay verbatim behind a checkpoint."""
+    keep_tail: int = 10_000
+    """Tokens that stay verbatim behind a checkpoint. 20,000 cost 2 to 6 % more on 49 sessions, and kept half a percent
+    more in sight."""
     checkpoint_size: int = 12_000
     """Tokens that a checkpoint document may have."""
     session_memory_cap: int = 20_000
@@ -129,8 +130,8 @@ class Settings:
 
 PRESETS: dict[Preset, Settings] = {
     "balanced": Settings(),
-    "cautious": Settings(entry_limit=8_000, clear_growth=100_000, fold_growth=None),
-    "thrifty": Settings(fold_growth=40_000, keep_tail=10_000),
+    "cautious": Settings(entry_limit=8_000, clear_growth=100_000, fold_growth=None, keep_tail=20_000),
+    "thrifty": Settings(fold_growth=40_000),
 }
 
 

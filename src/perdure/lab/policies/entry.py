@@ -14,5 +14,5 @@ NEVER = 1_000_000
 """Results kept, and characters, beyond anything that a session has."""
 
 ENTRY_ONLY = engine(
-    replace(PRESETS["balanced"], clear_growth=None, fold_growth=None, keep_results=NEVER, trim_over=NEVER)
+    replace(PRESETS["cautious"], entry_limit=4_000, clear_growth=None, keep_results=NEVER, trim_over=NEVER)
 )
