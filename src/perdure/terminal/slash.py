@@ -154,10 +154,10 @@ def user_command(folders: Iterable[Path], name: str, rest: str) -> str | None:
 
 def _help(room: Room, _rest: str) -> Iterator[str]:
     for name, command in COMMANDS.items():
-        yield f"  /{name} {command.takes}".ljust(30) + command.says
+        yield f"  /{name} {command.takes}".ljust(33) + command.says
     for name, _ in names(room.desk.folders.commands):
         if name not in COMMANDS:
-            yield f"  /{name}".ljust(30) + "your own command"
+            yield f"  /{name}".ljust(33) + "your own command"
     yield "  Enter sends, Alt+Enter or a \\ at the end begins a new line, Esc interrupts, Ctrl+D leaves"
     yield "  @path completes a file; what you type while the agent works waits until it is done (Up takes it back)"
 
