@@ -295,14 +295,16 @@ def _file_parts(word: Word) -> Sequence[str]:
     if equals and value:
         parts.append(value)
     if text.startswith("-") and not equals:
-        found = re.search(r"/|~|\.\.", text)
+        found = re.search(r"/|~|\.", text)
         if found is not None and text[found.start() :] != "/":
             parts.append(text[found.start() :])
+        if len(text) > 3 and text[1] != "-":
+            parts.append(text[2:])
     if text.startswith("file:"):
         parts.append(re.sub(r"^file:/*", "/", text))
     # What git and scp take: a revision or a host, and a path.
     if ":" in text and not re.search(r"\s", text):
         parts.extend(text.split(":")[1:])
-    if text.startswith("@") and len(text) > 1:
-        parts.append(text[1:])
+    # What curl and its like take for the file that holds the value.
+    parts.extend(part[1:] for part in tuple(parts) if part.startswith("@"))
     return [part for part in parts if part and not (part == name and not equals and part == "--")]

@@ -52,7 +52,7 @@ READ_ONLY: Mapping[str, Known] = {
     "xxd": Known(operands=1),
     "date": Known(hazards=("-s", "--set")),
     "hostname": Known(operands=0, hazards=("-F", "-b", "--file", "--boot")),
-    "sort": Known(hazards=("-o", "--output", "--compress-program", "-T", "--temporary-directory")),
+    "sort": Known(hazards=("-o", "--output", "--compress-program", "-T", "--temporary-directory", "--files0-from")),
     "tree": Known(hazards=("-o", "-R", "--output")),
     "grep": Known(pattern=True),
     "egrep": Known(pattern=True),
@@ -60,7 +60,15 @@ READ_ONLY: Mapping[str, Known] = {
     "rg": Known(hazards=("--pre", "--hostname-bin", "-z", "--search-zip"), pattern=True),
     "jq": Known(hazards=("-f", "--from-file", "-L"), pattern=True),
     "sed": Known(hazards=("-i", "--in-place", "-f", "--file", "-e", "--expression", "-s"), pattern=True),
-    "awk": Known(hazards=("-f", "--file", "-i", "--include", "-l", "--load", "-E", "--exec", "-e", "-o"), pattern=True),
+    "awk": Known(
+        hazards=tuple(
+            _words(
+                "-f --file -i --include -l --load -E --exec -e -W -o --pretty-print -p --profile -d --dump-variables "
+                "-D --debug"
+            )
+        ),
+        pattern=True,
+    ),
     "fd": Known(hazards=("-x", "-X", "--exec", "--exec-batch"), pattern=True),
     "find": Known(),
 }
@@ -96,14 +104,15 @@ GIT_LISTS: Mapping[str, frozenset[str]] = {
 SETTINGS = frozenset(_words("-e -u -x -eu -ex -eux -euo -exo -euxo -o pipefail errexit nounset xtrace +e +x +u"))
 """Words of `set` that change how a script fails, and nothing else."""
 _RUNS = ("-exec", "-execdir", "-ok", "-okdir")
-READS_BELOW = frozenset(_words("rg ag ack tar bsdtar zip 7z rsync scp"))
-"""Commands that read all of a folder; `grep`, `cp` and `diff` do so with an option."""
+READS_BELOW = frozenset(_words("rg ag ack tar bsdtar zip 7z rsync scp diff"))
+"""Commands that read all of a folder; `grep`, `cp` and `git` do so with an option."""
 ELSEWHERE = "git obeys the configuration of the folder that the command goes to"
 
 _SED = pattern(
     r"(\d+|\$|/[^/]*/)?(,(\d+|\$|/[^/]*/|\+\d+))?[pdq=]?|s([/|#,:])((?!\4)[^\\\n]|\\.)*\4((?!\4)[^\\\n]|\\.)*\4[gpiI\d]*"
 )
 _AWK = pattern(r"system|getline|[|>@]|printf?\s*>|close\s*\(|ARGV|\\x|\\0")
+_JQ = pattern(r"\b(import|include)\b")
 
 
 def hazard_of(words: Sequence[str]) -> str:
@@ -128,6 +137,8 @@ def hazard_of(words: Sequence[str]) -> str:
         return "a program of `sed` that may write or run something"
     if name == "awk" and any(_AWK.search(word) for word in rest):
         return "a program of `awk` that may write or run something"
+    if name == "jq" and any(_JQ.search(word) for word in rest):
+        return "a program of `jq` that reads other files"
     return ""
 
 
@@ -191,12 +202,12 @@ def reads_below(words: Sequence[str]) -> bool:
     if not words:
         return False
     name, rest = name_of(words[0]), words[1:]
-    if name in ("grep", "egrep", "fgrep", "diff", "cp"):
-        return bool(
-            _option(rest, ("-r", "-R", "-a" if name == "cp" else "-r", "--recursive", "--dereference-recursive"))
-        )
+    if name in ("grep", "egrep", "fgrep"):
+        return bool(_option(rest, ("-r", "-R", "-d", "--recursive", "--dereference-recursive", "--directories")))
+    if name == "cp":
+        return bool(_option(rest, ("-r", "-R", "-a", "--recursive", "--archive")))
     if name == "git":
-        return "grep" in rest
+        return "grep" in rest or bool(_option(rest, ("--no-index",)))
     return name in READS_BELOW or (name == "find" and any(word in rest for word in _RUNS))
 
 
@@ -209,7 +220,7 @@ def searches_here(words: Sequence[str], judged: Sequence[str]) -> bool:
     if name in ("grep", "egrep", "fgrep", "rg"):
         left = [word for word in judged if not word.startswith("-")]
         return not left or len(left) == sum(not word.startswith("-") for word in words[1:])
-    return name in ("ag", "ack", "git")
+    return name in ("ag", "ack") or (name == "git" and "grep" in words)
 
 
 def _takes_value(option: str) -> bool:
@@ -249,7 +260,7 @@ def _option(words: Sequence[str], hazards: Sequence[str]) -> str:
     for word in words:
         if word.startswith("--"):
             name = word.partition("=")[0]
-            if len(name) > 3 and any(option.startswith(name) for option in long):
+            if len(name) > 2 and any(option.startswith(name) for option in long):
                 return name
             if any(option == name for option in long):
                 return name

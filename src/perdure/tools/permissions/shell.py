@@ -161,6 +161,13 @@ class _Reading:
             case "expansion":
                 self.expansion(node)
                 self.inside(node, depth, repeated=repeated)
+            case "compound_statement" if node.children[0].type == "((":
+                self.unclear.append("it computes with names, whose values may run something")
+                self.inside(node, depth, repeated=repeated)
+            case "string":
+                if _expands(_between(node)):
+                    self.unclear.append("it has a substitution that cannot be read")
+                self.inside(node, depth, repeated=repeated)
             case kind if kind in _LEAVES:
                 self.leaf(node)
             case kind:
@@ -208,11 +215,14 @@ class _Reading:
 
     def here_document(self, node: tree_sitter.Node) -> None:
         start = next((_text(child) for child in node.children if child.type == "heredoc_start"), "")
-        body = next((_text(child) for child in node.children if child.type == "heredoc_body"), "")
+        inner = next((child for child in node.children if child.type == "heredoc_body"), None)
+        body = _text(inner)
+        end = next((_text(child) for child in node.children if child.type == "heredoc_end"), "")
         matched = _DELIMITER.fullmatch(start)
-        if matched is None or matched[2] in (line.strip("\t") for line in body.splitlines()):
+        lines = [line.strip("\t") for line in body.splitlines()]
+        if matched is None or matched[2] in lines or end.strip() != matched[2]:
             self.unclear.append("nobody can tell for certain where a here-document ends")
-        elif not matched[1] and ("`" in body or "\\" in body or "$((" in body or "$[" in body):
+        elif not matched[1] and ("\\" in body or "$((" in body or "$[" in body or _expands(_between(inner))):
             self.unclear.append("a here-document has text that the shell expands")
 
     def test(self, node: tree_sitter.Node, depth: int, *, repeated: bool) -> None:
@@ -322,6 +332,22 @@ def _unquoted(source: str) -> Word:
         pattern=any(sign in bare for sign in "*?["),
         tilde=bare.startswith("~") or "=~" in bare or ":~" in bare,
     )
+
+
+def _between(node: tree_sitter.Node | None) -> str:
+    """What of a quoted text the tree takes for text or leaves out: the grammar loses a substitution behind blanks."""
+    if node is None or node.text is None:
+        return ""
+    text, start = bytearray(node.text), node.start_byte
+    for child in node.named_children:
+        if child.type not in ("heredoc_content", "string_content"):
+            text[child.start_byte - start : child.end_byte - start] = bytes(child.end_byte - child.start_byte)
+    return text.decode(errors="replace")
+
+
+def _expands(text: str) -> bool:
+    bare = _unescaped(text)
+    return "`" in bare or "$(" in bare or "${" in bare
 
 
 def _unescaped(source: str, *, keep: bool = False) -> str:
