@@ -142,15 +142,6 @@ def perdure(work: Path, url: str | None, *words: str, columns: int = 120, lines:
         os.close(master)
 
 
-def unmarked(value: Any) -> Any:
-    """Without the marks for the provider's cache, which are no part of a conversation."""
-    if isinstance(value, list):
-        return [unmarked(one) for one in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        return {key: unmarked(one) for key, one in cast("dict[str, Any]", value).items() if key != "cache_control"}
-    return value
-
-
 def test_a_day_at_the_screen(work: Path) -> None:
     """One process, since a start is what costs most: a task, a question, a queue, a fold, an interrupt, a resize."""
     double = AnthropicDouble(replies([READS, ANSWER, WRITES, WAITS, DONE, DONE, WAITS, ANSWER]))
@@ -241,6 +232,6 @@ def test_a_screen_and_no_screen_have_the_model_read_the_same(work: Path) -> None
                     terminal.until("12 tons")
                     terminal.type(CTRL_D)
                 terminal.ends()
-        bodies.append([unmarked(one.body["messages"]) for one in double.received])
+        bodies.append([one.body["messages"] for one in double.received])
 
     assert bodies[0] == bodies[1]

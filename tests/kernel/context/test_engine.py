@@ -278,3 +278,15 @@ def test_a_window_that_turned_out_smaller_holds_from_then_on(told: int | None, t
 
     assert pytest.approx(taken, rel=0.02) == engine.profile.window.tokens
     assert max(sizes) < taken
+
+
+def test_looking_at_an_empty_conversation_does_not_settle_its_frontier() -> None:
+    talk, seen, unseen = Talk(), Engine(PROFILE), Engine(PROFILE)
+    seen.usage(talk.transcript)
+    talk.typed("go on")
+    seen.usage(talk.transcript)
+    for _ in range(3):
+        after = [drive(one.project(talk.transcript, None), ScriptedPorts()).frontier for one in (seen, unseen)]
+        talk.rounds(1, 500)
+
+        assert [1, 1] == after

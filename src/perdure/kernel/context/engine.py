@@ -393,22 +393,26 @@ class Engine:
         in_force = work.ledger.in_force
         if self._frontier is not None and self._frontier[0] is in_force:
             return self._frontier[1]
+        settled = _settled_at(work)
         place = 0
         if work.limits is not None:
             situation = replace(work.situation(work.limits), weigh=self._prior)
-            place = first_clearable(situation, _settled_at(work))
-        self._frontier = (in_force, place)
+            place = first_clearable(situation, len(work.transcript) if settled is None else settled)
+        # Before the first answer more may still come, and who looks on must not settle where it stands.
+        if settled is not None:
+            self._frontier = (in_force, place)
         return place
 
 
-def _settled_at(work: Work) -> int:
-    """The length of the transcript when the newest edit came into force, or when the first request was made."""
+def _settled_at(work: Work) -> int | None:
+    """The length of the transcript when the newest edit came into force, or when the first request was made that was
+    answered; None before."""
     moved = (edit for edit in reversed(work.ledger) if not isinstance(edit, Attempt | PrefixChange))
     newest = next(moved, None)
     if newest is not None:
         return newest.reason.at
     answers = (place for place, message in enumerate(work.transcript) if message.role == "assistant")
-    return next(answers, len(work.transcript))
+    return next(answers, None)
 
 
 def overhead_of(profile: ModelProfile, *, system: Sequence[Text | Unknown] = (), tools: Sequence[Tool] = ()) -> int:
