@@ -29,6 +29,18 @@ from perdure.lab.rows import Rows
 from perdure.lab.sweep import Plan, version_of_code
 from perdure.lab.trial import Trial, policy_of
 
+DESCRIPTION = "What a choice of policy and settings would do to your own sessions. No model is called, nothing is sent."
+
+EPILOG = """\
+Sessions are files and folders of them, in every form that `perdure replay` reads. docs/lab.md explains the figures.
+
+examples:
+  perdure lab sweep ~/.claude/projects --window 100000 200000 --policy balanced --policy append-only --html sweep.html
+  perdure lab advise ~/.claude/projects --write settings.toml
+  perdure lab cache session.jsonl
+  perdure lab canaries session.jsonl --window 100000
+"""
+
 OPTIONS = {
     "low-water": ("low_water", float),
     "entry-limit": ("entry_limit", int),
@@ -72,7 +84,13 @@ choose, why, and what it would have saved, with the interval within which 95 of 
 # argparse gives the type of a group of subcommands no public name.
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommands."""
-    parser = commands.add_parser("lab", help="choose a policy on your own sessions", description=__doc__)
+    parser = commands.add_parser(
+        "lab",
+        help="choose a policy on your own sessions",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     inner = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     grid = inner.add_parser("sweep", help="a grid of settings, and its frontier", description=SWEEP)
     _shared(grid)

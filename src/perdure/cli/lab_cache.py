@@ -18,11 +18,16 @@ from perdure.lab.doctor import doctor_rows, doctor_text, incidents
 from perdure.lab.readers import read
 from perdure.lab.recording import Recording
 
+DESCRIPTION = """\
+Says for every break of the prompt cache in recorded sessions what broke it, what it cost, and what would have
+prevented it. Exit code: 0 where nothing broke, 1 where something did.
+"""
+
 
 # argparse gives the type of a group of subcommands no public name.
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommand."""
-    parser = commands.add_parser("cache", help="what broke the cache of recorded sessions", description=__doc__)
+    parser = commands.add_parser("cache", help="what broke the cache of recorded sessions", description=DESCRIPTION)
     parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
     parser.add_argument("--model", metavar="M", help="price as this model (default: the session's own)")
     parser.add_argument("--json", action="store_true", help="print every break as JSON")

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from perdure import __version__
 from perdure.cli.later import load_later
-from perdure.kernel.errors import PerdureError
+from perdure.kernel.errors import PerdureError, UserError
 
 DESCRIPTION = """\
 Perdure is a coding agent that keeps its context cheap, valid and whole for as long as the work lasts.
@@ -109,6 +109,8 @@ def _parsed(given: list[str]) -> argparse.Namespace:
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
         _load(name, COMMANDS[name], commands)
         return parser.parse_args(given)
+    if name and not name.startswith("-"):
+        raise UserError(f"there is no command {name!r}; `perdure --help` lists them, and a task is given with -p TASK")
     _load("perdure", DEFAULT, parser)
     return parser.parse_args(given)
 

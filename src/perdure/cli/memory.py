@@ -35,7 +35,13 @@ examples:
 # argparse gives the type of a group of subcommands no public name.
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the subcommand."""
-    parser = commands.add_parser("memory", help="look after what is remembered across sessions")
+    parser = commands.add_parser(
+        "memory",
+        help="look after what is remembered across sessions",
+        description="Looks after what is remembered across sessions; in a session `/memory` shows where that is kept.",
+        epilog="example:\n  perdure memory check",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     checking = actions.add_parser(
         "check",
