@@ -91,7 +91,7 @@ class Settings:
     trim_newest: int = 4
     """Messages at the end that are never trimmed."""
     keep_tail: int = 10_000
-    """Tokens that stay verbatim behind a checkpoint. 20,000 cost 2 to 6 % more on 49 sessions, and kept half a percent
+    """Tokens that stay verbatim behind a checkpoint. 20,000 cost 2 to 6 % more on 47 sessions, and kept half a percent
     more in sight."""
     checkpoint_size: int = 12_000
     """Tokens that a checkpoint document may have."""
