@@ -444,7 +444,7 @@ class Gateway:
         if arrived.headers.get("content-encoding", "identity") != "identity":
             raise CallRefused("content-encoding: send the body as it is", status=415)
         body = checked(decode_object(arrived.body))
-        check_depth(arrived.body, self.config.max_depth)
+        check_depth(body, self.config.max_depth)
         route = self.config.route_for(str(body["model"]))
         if route is None:
             raise CallRefused("model: no route of this gateway takes it", status=404)

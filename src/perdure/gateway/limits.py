@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from perdure.kernel.errors import CallRefused
+from perdure.kernel.messages import Json, JsonObject
 from perdure.kernel.value import record
 from perdure.memory import Principal
 
@@ -56,25 +57,21 @@ def check_headers(headers: Sequence[object], most: int) -> None:
         raise CallRefused(f"the request has more than {most} headers, which is the most that is taken", status=431)
 
 
-_BRACKETS = bytes.maketrans(b"{}", b"[]")
-_OTHERS = bytes(set(range(256)) - set(b'"[]{}'))
-
-
-def check_depth(raw: bytes, most: int) -> None:
+def check_depth(body: JsonObject, most: int) -> None:
     """Refuse a body with more levels than that: what is read level by level here may be read recursively upstream.
-
-    `raw` is JSON that was decoded already.
 
     Raises:
         CallRefused: it has more.
     """
-    # No walk, which would take longer than decoding: quotes that are no ends go, then strings, and the brackets that
-    # are left lose one level after the other.
-    outside = raw.replace(b"\\\\", b"").replace(b'\\"', b"").translate(_BRACKETS, _OTHERS).split(b'"')[::2]
-    brackets = b"".join(outside)
+    level: list[JsonObject | list[Json]] = [body]
     for _ in range(most):
-        if not brackets:
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
             return
-        brackets = brackets.replace(b"[]", b"")
-    if brackets:
+    if level:
         raise CallRefused(f"the body is nested deeper than {most} levels, which is the most that is taken")
