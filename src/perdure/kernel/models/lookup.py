@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from perdure.kernel.models import rules
 from perdure.kernel.models._generated_prices import PRICES
@@ -25,8 +26,8 @@ def lookup(model_id: str, declared: Sequence[ModelProfile] = (), *, dialect: Dia
     exact = next((profile for profile in declared if profile.id == model_id), None)
     return (
         exact
-        or _find(model_id, {key_of(profile.id): profile for profile in declared})
-        or _find(model_id, _KNOWN)
+        or (_find(model_id, {key_of(profile.id): profile for profile in declared}) if declared else None)
+        or _in_table(model_id)
         or unknown(model_id, dialect)
     )
 
@@ -48,6 +49,12 @@ def unknown(model_id: str, dialect: Dialect | None = None) -> ModelProfile:
         source=Source(text="no profile: a safe default", date=""),
         known=False,
     )
+
+
+# A gateway asks for the same few names with each request, and a name's spellings take a millisecond to go through.
+@lru_cache(maxsize=1_000)
+def _in_table(model_id: str) -> ModelProfile | None:
+    return _find(model_id, _KNOWN)
 
 
 def _find(model_id: str, profiles: Mapping[str, ModelProfile]) -> ModelProfile | None:
