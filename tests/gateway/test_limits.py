@@ -333,6 +333,11 @@ def test_what_a_limit_cannot_be_is_refused() -> None:
             wrong.check()
 
 
+def test_a_port_that_no_system_has_is_refused_before_anything_listens() -> None:
+    with pytest.raises(InvalidSetting, match="'port' is 99999"):
+        Config(open=True, port=99_999).check()
+
+
 def test_a_secret_stands_in_a_file_of_its_own_or_in_the_environment(tmp_path: Path) -> None:
     file, secret = tmp_path / "gateway.toml", tmp_path / "key"
     file.write_text(f'key = "file:{secret}"')

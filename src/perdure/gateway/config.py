@@ -168,6 +168,8 @@ class Config:
                 f"the gateway would listen on {self.host!r} without a key, open to everybody: "
                 f"use keys, or listen on 127.0.0.1"
             )
+        if not 0 <= self.port <= 65_535:
+            raise InvalidSetting(f"'port' is {self.port}; it has to be from 0 (any that is free) to 65535")
         for name in _POSITIVE:
             if getattr(self, name) <= 0:
                 raise InvalidSetting(f"{name!r} is {getattr(self, name)}; it has to be more than 0")
