@@ -85,13 +85,17 @@ def run(options: argparse.Namespace) -> int:
     """Serve until told to stop."""
     config = configured(options, dict(os.environ))
     gateway = Gateway(config)
-    print(f"perdure serve: listening on http://{config.host}:{config.port}")
+    serve(gateway, lambda: configured(options, dict(os.environ)), ready=lambda: _greet(config))
+    return 0
+
+
+def _greet(config: Config) -> None:
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    print(f"perdure serve: listening on http://{host}:{config.port}")
     print(f"  {_welcome(config)}")
     for route in config.routes:
         kept = "auto" if route.auto else "on request"
-        print(f"  {route.model:<24} -> {route.dialect} at {route.origin}, context kept {kept}")
-    serve(gateway, lambda: configured(options, dict(os.environ)))
-    return 0
+        print(f"  {route.model:<24} -> {route.dialect} at {route.origin}, context kept {kept}", flush=True)
 
 
 def configured(options: argparse.Namespace, environment: dict[str, str]) -> Config:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import socket
 from collections.abc import Callable
 from types import FrameType
 
@@ -19,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from perdure.gateway.app import Gateway
 from perdure.gateway.config import Config
-from perdure.kernel.errors import PerdureError
+from perdure.kernel.errors import InvalidSetting, PerdureError
 
 LOG = logging.getLogger("perdure.gateway")
 
@@ -70,9 +71,15 @@ class Server(uvicorn.Server):
         LOG.warning("the configuration was read again: %d routes", len(self._gateway.config.routes))
 
 
-def run(gateway: Gateway, again: Callable[[], Config]) -> None:
-    """Serve on the configuration's address until a signal ends it."""
+def run(gateway: Gateway, again: Callable[[], Config], ready: Callable[[], None]) -> None:
+    """Serve on the configuration's address until a signal ends it; `ready` is called once callers can connect.
+
+    Raises:
+        InvalidSetting: the address cannot be had.
+    """
     server = Server(gateway, again)
+    place = _bound(gateway.config)
+    ready()
 
     def hung_up(sig: int, frame: FrameType | None) -> None:
         server.reload()
@@ -80,7 +87,18 @@ def run(gateway: Gateway, again: Callable[[], Config]) -> None:
     # Not every system has it.
     if (hangup := getattr(signal, "SIGHUP", None)) is not None:
         signal.signal(hangup, hung_up)
-    server.run()
+    server.run(sockets=[place])
+
+
+def _bound(config: Config) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    try:
+        return socket.create_server((config.host, config.port), family=family, backlog=2_048)
+    except OSError as error:
+        raise InvalidSetting(
+            f"cannot listen on {config.host}:{config.port} ({error.strerror or error}); end what listens there, or "
+            f"choose another place with --port or --host"
+        ) from error
 
 
 def _listening(gateway: Gateway) -> uvicorn.Config:

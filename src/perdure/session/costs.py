@@ -96,6 +96,10 @@ class Tally:
         """Messages that the user typed."""
         self.answers = 0
         """Answers of the model."""
+        self.counted = 0
+        """Answers whose prompt the provider counted."""
+        self.cached = 0
+        """Tokens that it said its cache had or took, in all of them."""
         self.append_only = 0.0
         """USD of append-only, up to its overflow."""
         self.own = 0.0
@@ -147,6 +151,8 @@ class Tally:
         usage = message.usage
         if usage is None or not usage.prompt_tokens:
             return
+        self.counted += 1
+        self.cached += usage.cache_read_tokens + usage.cache_write_tokens
         self.newest, self.newest_at = message, self._seen
         if self.overflowed is None:
             known = message.model in (None, self._profile.id)

@@ -101,9 +101,11 @@ def status_of(session: Session, now: float | None) -> Status:
     usage = engine.usage(transcript)
     tally = session.tally
     tally.follow(transcript, engine.ledger)
-    warm = engine.snapshot(transcript, now).warm_for
+    # Who answered twice, the second time on what it had read before, and tells of no cache has none to count on.
+    silent = tally.counted > 1 and not tally.cached
+    warm = None if silent else engine.snapshot(transcript, now).warm_for
     fixed = min(session.fixed, usage.usage.tokens)
-    cached = min(_held(session), usage.usage.tokens) - fixed if warm != 0.0 else 0
+    cached = min(_held(session), usage.usage.tokens) - fixed if warm != 0.0 and not silent else 0
     limits = usage.limits
     return Status(
         model=profile.id,

@@ -411,7 +411,14 @@ def test_usage_and_price_are_summed() -> None:
     _, end = run(ScriptedModel("call echo\n---\nsay Done."), Setup(tools=(ECHO,)), listen=events)
     seen = [event for event in events if isinstance(event, UsageSeen)]
 
-    assert (sum(event.usage.total_tokens for event in seen), True) == (end.tokens, end.usd > 0)
+    assert (sum(event.usage.total_tokens for event in seen), True) == (end.tokens, (end.usd or 0) > 0)
+
+
+def test_where_nobody_publishes_a_price_a_run_does_not_seem_to_be_free() -> None:
+    _, end = run(ScriptedModel("say Done.", profile=replace(small(16_000), prices=None)))
+
+    assert end.tokens > 0
+    assert end.usd is None
 
 
 def test_a_subagent_has_a_context_of_its_own_that_is_kept_small_too() -> None:

@@ -18,8 +18,9 @@ import httpx
 from perdure.cli.agent.choice import Chosen, choose, needs_local, told
 from perdure.cli.agent.place import Place
 from perdure.guard import SecretGuard
-from perdure.kernel.agent import AgentTool
+from perdure.kernel.agent import AgentTool, Bounds
 from perdure.kernel.messages import JsonObject, Message, Tool, Transcript, decode_json, encode_json
+from perdure.kernel.models import ModelProfile
 from perdure.kernel.value import record, value
 from perdure.project import Opening
 from perdure.project.settings import Settled
@@ -74,7 +75,7 @@ class Desk:
     def cautions(self) -> tuple[str, ...]:
         """What a person should know: of settings, approvals and hooks."""
         told = (*self.place.cautions, *self.gate.cautions)
-        return (*map(str, told), *self.gate.hooks.failures)
+        return (*map(str, told), *self.gate.hooks.failures, *unpriced(self.session.spec.bounds, self.chosen.profile))
 
     @property
     def mode(self) -> Mode:
@@ -217,6 +218,16 @@ async def opened(place: Place, opens: Opens) -> AsyncGenerator[Desk]:
         stack.push_async_callback(_close_models, desk)
         stack.push_async_callback(room.close)
         yield desk
+
+
+def unpriced(bounds: Bounds, profile: ModelProfile) -> tuple[str, ...]:
+    """What a limit in dollars is worth where nobody knows a price."""
+    if bounds.usd is None or profile.prices is not None:
+        return ()
+    return (
+        f"limits.usd bounds nothing here, since the price of {profile.id!r} is not known; state price_input and "
+        f'price_output under [models."{profile.id}"], or set limits.tokens',
+    )
 
 
 @record(kw_only=True)

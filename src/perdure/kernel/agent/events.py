@@ -172,8 +172,8 @@ class AgentEnd:
     turns: int
     tokens: int
     """Prompts and answers of the run together."""
-    usd: float
-    """What is known of the price."""
+    usd: float | None
+    """What is known of the price; None where nothing is."""
     failure: Failure | None = None
     error: PerdureError | None = None
     """`Infeasible` or `Overflow` with their numbers, where the context is the reason."""

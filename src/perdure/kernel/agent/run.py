@@ -395,7 +395,7 @@ class Agent:
             answer=answers.answer_text(self._last),
             turns=state.turns,
             tokens=state.tokens,
-            usd=state.usd,
+            usd=state.usd if state.usd or self._model.profile.prices is not None else None,
             failure=None if state.ended == "done" else self._failure,
             error=self._error,
         )
