@@ -2,9 +2,10 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
+import httpx
 import pytest
 
 from perdure.kernel.agent import Answered, Ask, Failure, ModelEvent, Retrying
@@ -203,3 +204,21 @@ def test_a_whole_answer_comes_back_equal_from_a_stream_and_from_a_body() -> None
         return last_answer(ask(AnthropicDouble(replies([turn])), make, said("Hi")))
 
     assert asked(stream=True).content == asked(stream=False).content
+
+
+async def a_page(_scope: object, _receive: object, send: Callable[[dict[str, object]], Awaitable[None]]) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+    await send({"type": "http.response.body", "body": b"<html>Sign in</html>"})
+
+
+def test_a_page_instead_of_an_answer_is_no_stream_that_broke_off_and_is_not_asked_for_again() -> None:
+    async def all_events() -> list[ModelEvent]:
+        edge = Edge(client=httpx.AsyncClient(transport=httpx.ASGITransport(app=a_page)))
+        model = of_chat("http://proxy", edge)
+        async with aclosing(model.stream(said("Hi"))) as stream:
+            return [event async for event in stream]
+
+    events = asyncio.run(all_events())
+
+    assert [Failure] == [type(event) for event in events]
+    assert "http://proxy/v1 answered with a web page" in str(events[0])

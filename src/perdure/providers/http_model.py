@@ -146,6 +146,9 @@ class HttpModel:
                 if response.status_code != 200:
                     yield classify(response.status_code, await _start_of(response), _lower(response.headers))
                     return
+                if "text/html" in response.headers.get("content-type", ""):
+                    yield self._no_model()
+                    return
                 if "json" in response.headers.get("content-type", ""):
                     yield self._whole(await response.aread())
                     return
@@ -157,6 +160,12 @@ class HttpModel:
             yield Failure(kind="cut", message=_said(error)) if began else self._unreachable(error)
         except (InvalidJson, InvalidMessage) as error:
             yield Failure(kind="cut", message=f"the stream makes no sense: {error}")
+
+    def _no_model(self) -> Failure:
+        """A page instead of an answer: another program listens there, or a proxy in between has something to say."""
+        url = httpx.URL(self._endpoint.url)
+        where = f"{url.scheme}://{url.netloc.decode('ascii')}{url.path}"
+        return Failure(kind="not_found", message=f"{where} answered with a web page; is that the model's base_url?")
 
     def _unreachable(self, error: httpx.HTTPError) -> Failure:
         """With the host, since a person may have named the wrong one; without what else the address may hold."""

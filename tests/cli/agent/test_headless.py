@@ -13,7 +13,7 @@ import pytest
 from perdure.cli import main
 from perdure.kernel.messages import Json, encode_json
 from perdure.providers import Patience
-from perdure.testing.doubles import AnthropicDouble, OpenAIDouble, serve
+from perdure.testing.doubles import AnthropicDouble, OpenAIDouble, answer, serve
 from perdure.testing.doubles.script import Call, Say, Turn, replies
 
 ANSWER = Turn(parts=(Say(text="It reads the file."),))
@@ -51,6 +51,17 @@ def test_the_answer_is_printed_and_nothing_else(anthropic: AnthropicDouble, caps
     out = capsys.readouterr()
     assert (code, out.out, out.err) == (0, "It reads the file.\n", "")
     assert [one.status for one in anthropic.received] == [200, 200]
+
+
+def test_what_could_steer_a_terminal_is_printed_as_a_mark(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    with serve(AnthropicDouble(replies([answer("red\x1b[2J end")]))) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        code = main(["-p", "Say it.", "--quiet"])
+
+    assert (0, "red\ufffd[2J end\n") == (code, capsys.readouterr().out)
 
 
 def test_events_come_one_to_a_line(anthropic: AnthropicDouble, capsys: pytest.CaptureFixture[str]) -> None:

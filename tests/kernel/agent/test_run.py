@@ -118,6 +118,23 @@ def test_results_stand_in_the_order_of_calls_although_they_ran_beside_one_anothe
     assert (["quick", "slow"], "slow\nquick") == (order, texts(agent.transcript)[2])
 
 
+def test_of_a_thousand_calls_in_one_answer_a_bounded_number_runs_at_once() -> None:
+    running = most = 0
+
+    async def look(_given: JsonObject) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return "seen"
+
+    tools = (AgentTool(definition=Tool(name="look", schema=SCHEMA), run=look, beside=True),)
+    agent, end = run(ScriptedModel("\n".join(["call look"] * 1_000) + "\n---\nsay Done."), Setup(tools=tools))
+
+    assert ("done", 1_000, True) == (end.state, len(agent.transcript[2].tool_results), 1 < most <= 16)
+
+
 def test_calls_that_change_something_run_one_after_the_other() -> None:
     running, most = 0, 0
 

@@ -23,6 +23,7 @@ from perdure.kernel.agent import AgentEnd, CompactionEnd, ToolStart, Trouble
 from perdure.kernel.messages import Json, encode_json
 from perdure.kernel.value import value
 from perdure.session import Session, SessionEvent
+from perdure.tools.encoding import shown
 
 Output: TypeAlias = Literal["text", "json", "jsonl"]
 
@@ -97,9 +98,10 @@ def _tell(end: AgentEnd, session: Session, task: Task) -> None:
         value = end_to_json(end, session.id)
         _print({"event": "agent_end", **value} if task.output == "jsonl" else value)
         return
-    print(end.answer)
+    # What a model says may steer a terminal, or be no text at all.
+    print(shown(end.answer))
     if end.state != "done":
-        why = str(end.error or (end.failure.message if end.failure is not None else ""))
+        why = one_line(shown(str(end.error or (end.failure.message if end.failure is not None else ""))))
         print(f"perdure: ended as {end.state}{f': {why}' if why else ''}", file=sys.stderr)
         if hint := hint_of(end):
             print(f"perdure: {hint}", file=sys.stderr)
@@ -112,7 +114,7 @@ def _print(value: Json) -> None:
 
 
 def _aside(text: str) -> None:
-    print(f"  {clip(one_line(text), WIDTH)}", file=sys.stderr)
+    print(f"  {clip(one_line(shown(text)), WIDTH)}", file=sys.stderr)
 
 
 def _interrupted_by_signals(session: Session) -> Callable[[], None]:

@@ -117,13 +117,18 @@ def raised(call: ToolUse, error: Exception) -> ToolResult:
     return failed(call, text)
 
 
+BESIDE = 16
+"""Calls that run at once: an answer may hold thousands, and an interruption has to find a loop that listens."""
+
+
 def groups_of(calls: Sequence[ToolUse], tools: Mapping[str, AgentTool]) -> list[list[ToolUse]]:
-    """The calls in their order: those in a row that may run beside one another are a group, any other is one alone."""
+    """The calls in their order: those in a row that may run beside one another are a group, of `BESIDE` at most; any
+    other is one alone."""
     groups: list[list[ToolUse]] = []
     together = False
     for call in calls:
         beside = call.name in tools and tools[call.name].beside
-        if groups and beside and together:
+        if groups and beside and together and len(groups[-1]) < BESIDE:
             groups[-1].append(call)
         else:
             groups.append([call])
