@@ -184,7 +184,8 @@ def test_who_guesses_waits_longer_each_time_and_keeps_nobody_else_waiting(
 
 
 @pytest.mark.parametrize(
-    ("form", "waits"), [("192.0.2.%d", 0), ("2001:db8::%x", 3), ("2001:db8:0:%x::1", 0), ("proxy", 3)]
+    ("form", "waits"),
+    [("192.0.2.%d", 0), ("::ffff:192.0.2.%d", 0), ("2001:db8::%x", 3), ("2001:db8:0:%x::1", 0), ("proxy", 3)],
 )
 def test_a_guesser_has_one_count_for_all_of_its_network(form: str, waits: int) -> None:
     waited: list[float] = []

@@ -169,6 +169,13 @@ def test_bodies_share_their_room_and_give_it_back(front: Callable[..., Any]) -> 
     assert "2" == answers[0].headers["retry-after"]
 
 
+def test_a_form_that_signed_in_gives_its_room_back(front: Callable[..., Any]) -> None:
+    made = front(AnthropicDouble(), config={"key": "sesame", "max_bodies": 25})
+    statuses = [httpx.post(f"{made.url}/signin", data={"key": "sesame"}).status_code for _ in range(4)]
+
+    assert [303] * 4 == statuses
+
+
 def test_who_has_no_key_sends_no_large_body_anywhere(front: Callable[..., Any]) -> None:
     made = front(AnthropicDouble(), config={"key": "sesame"})
     paths = ("/healthz", "/readyz", "/signin", "/signout")

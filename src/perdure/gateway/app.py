@@ -139,6 +139,8 @@ class Visit:
     """Bytes of its body."""
     held: int = 0
     """Bytes of its body that take up room."""
+    holder: Principal | None = None
+    """In whose share: who signs in is nobody until the body is read."""
     ticket: Ticket | None = None
     """What it is counted under, once it was let in."""
     tally: Tally = field(default_factory=Tally)
@@ -269,7 +271,7 @@ class Gateway:
         try:
             await self._visited(visit, receive, send)
         finally:
-            self._room.give(visit.owner, visit.held)
+            self._room.give(visit.holder, visit.held)
             spent = visit.tally.settled(visit.sent)
             if visit.ticket is not None:
                 # Also where the client has left and everything is being cancelled.
@@ -319,7 +321,8 @@ class Gateway:
             await send(message)
 
         def hold(size: int) -> None:
-            self._room.take(visit.owner, size)
+            visit.holder = visit.owner
+            self._room.take(visit.holder, size)
             visit.held += size
 
         config = self.config

@@ -67,9 +67,15 @@ class Doorman:
 
 
 def neighbourhood(address: str) -> str:
-    """What one guesser has for the asking: an address, and of version 6 a network of them (RFC 6177)."""
+    """What one guesser has for the asking: an address, and of version 6 a network of them (RFC 6177).
+
+    An address of version 4 that is written as one of version 6 (RFC 4291, 2.5.5.2) is one of version 4.
+    """
     try:
         found = ip_address(address)
     except ValueError:
         return address
-    return str(ip_network((found, 64), strict=False)) if found.version == 6 else address
+    if found.version == 4:
+        return address
+    mapped = found.ipv4_mapped
+    return str(mapped) if mapped is not None else str(ip_network((found, 64), strict=False))
