@@ -267,19 +267,6 @@ def test_after_an_overflow_a_quarter_of_the_history_is_gone_also_where_the_estim
     assert after <= before * 3 // 4
 
 
-@pytest.mark.parametrize(("told", "taken"), [(20_000, 20_000), (None, 25_425), (900_000, 200_000)])
-def test_a_window_that_turned_out_smaller_holds_from_then_on(told: int | None, taken: int) -> None:
-    talk = Talk().typed("go on").rounds(24, 3_000)
-    engine, ports = Engine(PROFILE), ScriptedPorts(["absent"])
-    drive(engine.project(talk.transcript, None), ports)
-
-    drive(engine.recover_overflow(talk.transcript, "prompt is too long", None, window=told), ports)
-    sizes = [drive(engine.project(talk.rounds(1, 3_000).transcript, None), ports).usage.upper for _ in range(40)]
-
-    assert pytest.approx(taken, rel=0.02) == engine.profile.window.tokens
-    assert max(sizes) < taken
-
-
 def test_looking_at_an_empty_conversation_does_not_settle_its_frontier() -> None:
     talk, seen, unseen = Talk(), Engine(PROFILE), Engine(PROFILE)
     seen.usage(talk.transcript)

@@ -213,8 +213,8 @@ class Agent:
         return await self._make(self.engine.project(self.transcript, self._model.now()))
 
     async def _recover(self) -> Signal:
-        said, told = (self._failure.message, self._failure.window) if self._failure is not None else ("", None)
-        return await self._make(self.engine.recover_overflow(self.transcript, said, self._model.now(), window=told))
+        said = self._failure.message if self._failure is not None else ""
+        return await self._make(self.engine.recover_overflow(self.transcript, said, self._model.now()))
 
     async def _make(self, entry: Projecting) -> Signal:
         """Run an entry of the engine, and tell what it did."""
@@ -275,9 +275,7 @@ class Agent:
         if signal in ("too_long", "refused"):
             kind = "overflow" if signal == "too_long" else "refusal"
             said = f"the answer ended with {message.stop_reason!r}"
-            # The prompt was taken: it was the answer that met the window's end.
-            window = self._model.profile.window.tokens
-            return self._unanswered(Failure(kind=kind, message=said, code=message.stop_reason or "", window=window))
+            return self._unanswered(Failure(kind=kind, message=said, code=message.stop_reason or ""))
         kept = answers.taken(message, signal, self._model.codec.dialect, self._used)
         if kept is not None:
             await self._take(kept)

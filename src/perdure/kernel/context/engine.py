@@ -38,7 +38,7 @@ from perdure.kernel.context.lighten import first_clearable, take, thinking_forbi
 from perdure.kernel.context.ports import Answer, Entry, Need, Rewritten
 from perdure.kernel.context.render import Renderer, View, render
 from perdure.kernel.context.results import Projection, Scope, Snapshot
-from perdure.kernel.context.settings import SMALLEST_WINDOW, Limits, Settings, with_window
+from perdure.kernel.context.settings import Limits, Settings
 from perdure.kernel.context.situation import FoldStrategy, LightStrategy, Proposal
 from perdure.kernel.context.squeeze import check_feasible, squeeze
 from perdure.kernel.context.strategies.extractive import Extractive
@@ -154,18 +154,14 @@ class Engine:
             yield from work.enforce((commit,), (), None)
         return (yield from self._finish(work))
 
-    def recover_overflow(
-        self, transcript: Transcript, error: str, now: float | None, *, window: int | None = None
-    ) -> Projecting:
+    def recover_overflow(self, transcript: Transcript, error: str, now: float | None) -> Projecting:
         """The provider said that the request is too long: a checkpoint, and what else it takes, for one retry.
 
-        `error` is the provider's own message, for people; `window` the tokens that it says it takes, where it does.
-        From then on the window is taken to be no larger than that, or else than the request that was refused.
+        `error` is the provider's own message, for people.
 
         Raises:
             Infeasible: nothing is left that could be made smaller.
         """
-        self._learn_window(self._work(transcript, now, "recover_overflow").usage.tokens if window is None else window)
         work = self._work(transcript, now, "recover_overflow")
         limits = work.limits
         if limits is None:
@@ -283,12 +279,6 @@ class Engine:
         )
         work.pins, work.entry = self.pins, entry
         return work
-
-    def _learn_window(self, tokens: int) -> None:
-        """What refused a request refuses the next one of its size too: one refusal is enough."""
-        known = self.profile.window.tokens
-        if known is not None and tokens < known and tokens >= SMALLEST_WINDOW:
-            self._gauge.profile = with_window(self.profile, tokens)
 
     def _check_revert(self, work: Work, edit_id: str) -> None:
         edit = work.ledger.find(edit_id)

@@ -16,9 +16,6 @@ from perdure.kernel.value import value
 
 Preset: TypeAlias = Literal["balanced", "cautious", "thrifty"]
 
-SMALLEST_WINDOW = 1_000
-"""Tokens; in fewer no request fits."""
-
 DEFAULT_RESERVE = 20_000
 """Tokens kept free for an answer, where the model can answer that long and the window is not small."""
 
@@ -241,6 +238,6 @@ def with_window(profile: ModelProfile, window: int) -> ModelProfile:
     Raises:
         InvalidSetting: a window under 1,000 tokens, which no request fits.
     """
-    if window < SMALLEST_WINDOW:
-        raise InvalidSetting(f"a window of {window} tokens holds no request; give at least {SMALLEST_WINDOW}")
+    if window < 1_000:
+        raise InvalidSetting(f"a window of {window} tokens holds no request; give at least 1000")
     return replace(profile, window=replace(profile.window, tokens=window))
