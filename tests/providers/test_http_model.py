@@ -110,6 +110,17 @@ def test_our_own_bytes_are_the_body(make: Make, double: type[Double]) -> None:
 
 
 @EACH
+def test_half_a_character_leaves_as_a_mark_since_providers_take_such_a_body_for_no_json(
+    make: Make, double: type[Double]
+) -> None:
+    server = double(replies([answer("Hello.")]))
+    ask(server, make, said("half \udcff, \\ud800 told of, \\\ud83d end"))
+    sent = server.received[0].raw
+
+    assert b"half \xef\xbf\xbd, \\\\ud800 told of, \\\\\xef\xbf\xbd end" in sent
+
+
+@EACH
 @pytest.mark.parametrize(
     "fault", [Overloaded(), ServerError(), RateLimited(retry_after=3), Cut(after=2), ErrorInStream(after=3)]
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.session.stage import NOW, Stage, closed
 
 from perdure.kernel.cache import bill_of
-from perdure.kernel.messages import Message, Text, ToolResult, ToolUse, Usage
+from perdure.kernel.messages import Message, Text, ToolResult, ToolUse, Usage, encode_json
 from perdure.log import create_log
 from perdure.session import (
     Session,
@@ -147,6 +148,19 @@ def test_sessions_are_listed_by_name_or_first_words_the_newest_first(tmp_path: P
     assert ("Count the <crates>.", "The harbour") == (rows[first].title, rows[named].title)
     assert {"claude-sonnet-4-5"} == {row.model for row in rows.values()}
     assert (19, first.stat().st_size) == (rows[first].messages, rows[first].size)
+
+
+@pytest.mark.parametrize(("created", "last"), [("1e400", 1e300), ("1.e.e", NOW), ("1", -1e300)])
+def test_a_time_that_no_calendar_has_hides_no_session_from_a_list(tmp_path: Path, created: str, last: float) -> None:
+    message = Message(id="m0", role="user", content=(Text(text="Count."),), provenance="user")
+    path = tmp_path / "s0.jsonl"
+    with create_log(path, "s0", NOW) as log:
+        log.append_message(message, last)
+    path.write_bytes(path.read_bytes().replace(encode_json(float(NOW)), created.encode(), 1))
+    (row,) = list_sessions(tmp_path)
+
+    assert "Count." == row.title
+    assert all(0 <= datetime.fromtimestamp(time, UTC).year < 10_000 for time in (row.created, row.last))
 
 
 def test_a_thousand_sessions_are_listed_in_a_tenth_of_the_time_that_ten_thousand_may_take(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from perdure.providers.failures import classify, told
 from perdure.providers.halves import Halves
 from perdure.providers.retry import Patience
 from perdure.providers.sse import EventReader
+from perdure.providers.surrogates import sendable
 
 LONGEST_ERROR = 65_536
 """Bytes of a refusal that are read."""
@@ -86,7 +87,7 @@ class HttpModel:
     async def stream(self, ask: Ask) -> AsyncGenerator[ModelEvent, None]:
         """Ask; the same bytes again after a failure that may pass. See `perdure.kernel.agent.Model`."""
         request = self.request(ask)
-        body, headers = self.codec.encode_request(request), self.api.headers(request)
+        body, headers = sendable(self.codec.encode_request(request)), self.api.headers(request)
         for attempt in count(2):
             shown = False
             failure = Failure(kind="cut", message="the answer broke off")
@@ -122,7 +123,7 @@ class HttpModel:
         """One call without a stream: counting, compaction. The failure is classified and not retried."""
         try:
             response = await self._edge.client.post(
-                self._endpoint.url + path, content=body, headers=self._headers(headers)
+                self._endpoint.url + path, content=sendable(body), headers=self._headers(headers)
             )
         except httpx.HTTPError as error:
             return self._unreachable(error)

@@ -25,6 +25,8 @@ FIRST = 48_000
 """Bytes that are read at once; most logs have it there."""
 TAIL = 16_000
 """Bytes that are read from the end. A session that is closed has its title there."""
+LATEST = 253_402_000_000.0
+"""Unix seconds, in the last days of the year 9999: no calendar goes further, and a damaged log may."""
 
 _MODEL = pattern(rb'"model":"((?:[^"\\]|\\.)*)"')
 _MESSAGE = pattern(rb'^\{"id":\d+,"parent":(?:\d+|null),"kind":"message"')
@@ -82,22 +84,30 @@ def listed(path: Path, size: int) -> Listed | None:
             os.close(file)
     except OSError:
         return None
-    created = _HEADER.match(head)
-    if created is None:
+    opening = _HEADER.match(head)
+    if opening is None:
         return None
-    end = _end_of(tail)
+    created, end = _time_of(opening[1]), _end_of(tail)
     told = None if end.model else _MODEL.search(head)
     place = _PLACE.fullmatch(end.newest)
     return Listed(
         id=path.name.removesuffix(ENDING),
         path=path,
         title=end.title or typed or "",
-        created=float(created[1]),
-        last=end.time or float(created[1]),
+        created=created,
+        last=min(max(end.time, 0.0), LATEST) or created,
         messages=int(place[1]) + 1 if place is not None else end.entries,
         model=told[1].decode(errors="replace") if told is not None else end.model,
         size=size,
     )
+
+
+def _time_of(told: bytes) -> float:
+    """A time of a header, within what a calendar has; 0 for what is no number."""
+    try:
+        return min(float(told), LATEST)
+    except ValueError:
+        return 0.0
 
 
 @record()

@@ -247,6 +247,29 @@ def test_a_fork_shares_the_beginning_and_an_export_holds_all_of_it(
     assert len(anthropic.received) == 2
 
 
+def test_a_task_that_is_no_text_is_sent_as_text_listed_and_exported(
+    anthropic: AnthropicDouble, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["-p", "caf\udce9", "--output", "json"])
+    session = json.loads(capsys.readouterr().out)["session"]
+    pages = [main(["export", session, "--form", form, "--out", str(tmp_path / form)]) for form in ("html", "json")]
+
+    assert (0, [0, 0], 0) == (code, pages, main(["sessions"]))
+    assert "caf\ufffd" in anthropic.received[0].raw.decode()
+    assert "caf?" in (tmp_path / "html").read_text()
+
+
+def test_a_hook_that_fails_is_told_of_at_the_end(
+    anthropic: AnthropicDouble, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / ".perdure").mkdir()
+    (work / ".perdure/settings.toml").write_text('[[hooks.before_tool]]\ncommand = "echo no >&2; exit 3"\n')
+    code = main(["-p", "What does it do?", "--trust"])
+
+    assert (0, 2) == (code, len(anthropic.received))
+    assert 1 == capsys.readouterr().err.count("ended with exit code 3: no; it was passed over")
+
+
 def test_a_session_of_another_agent_is_taken_over(
     anthropic: AnthropicDouble, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -50,15 +50,22 @@ class Task:
 async def work(place: Place, task: Task) -> int:
     """Do a task, and give the exit code: 0 where the agent is done, 130 where it was interrupted, 1 otherwise."""
     async with opened(place, Opens(resume=task.resume, model=task.model)) as desk:
-        for caution in desk.cautions:
-            print(f"perdure: {caution}", file=sys.stderr)
+        cautions = desk.cautions
+        _warn(cautions)
         stop = _interrupted_by_signals(desk.session)
         try:
             end = await desk.session.run(task.text, _listener(task))
         finally:
             stop()
+        # Hooks fail while the agent works.
+        _warn(caution for caution in desk.cautions if caution not in cautions)
         _tell(end, desk.session, task)
     return {"done": 0, "interrupted": 130}.get(end.state, 1)
+
+
+def _warn(cautions: Iterable[str]) -> None:
+    for caution in dict.fromkeys(cautions):
+        print(f"perdure: {caution}", file=sys.stderr)
 
 
 def _listener(task: Task) -> Callable[[SessionEvent], None]:

@@ -141,14 +141,15 @@ def _show(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     with read_log(find_session(_folder(options), options.session)) as log:
-        text = export(log, options.form, options.at)
+        # Half a character, which a message may hold, has no bytes.
+        data = export(log, options.form, options.at).encode(errors="replace")
     if options.out is None:
-        sys.stdout.buffer.write(text.encode() + b"\n")
+        sys.stdout.buffer.write(data + b"\n")
         return 0
     try:
         descriptor = os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(text.encode())
+            stream.write(data)
     except OSError as error:
         raise DiskRefused(f"{str(options.out)!r} cannot be written ({error.strerror})") from error
     print(options.out)
