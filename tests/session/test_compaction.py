@@ -60,7 +60,7 @@ def test_what_was_asked_for_is_folded_once_with_an_entry_its_events_and_the_wish
 
     assert [entry.edit_id for entry in entries] == [edit.id for edit in checkpoints if not edit.provisional]
     assert (1, True) == (len(asked), entries[0].tokens_after < entries[0].tokens_before)
-    # The entry is written before what is told again behind the checkpoint.
+    # The entry goes by what the edit saved, the projection by the view that came of it.
     assert abs(entries[0].tokens_after - after) <= after // 10
     assert "Never count a crate twice." in checkpoints[0].content
     names = [event.name for event in heard]
