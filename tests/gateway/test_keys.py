@@ -329,6 +329,18 @@ def test_a_limit_of_nothing_is_refused(file: Path, limit: str) -> None:
     assert 2 == main(["keys", "add", "--keys", str(file), "--tenant", "a", "--user", "b", limit, "0"])
 
 
+@pytest.mark.parametrize("option", ["--days=nan", "--days=1e9", "--days=-1", "--usd-per-month=nan"])
+def test_a_key_has_an_end_that_a_calendar_knows_and_limits_that_can_be_reached(file: Path, option: str) -> None:
+    assert 2 == main(["keys", "add", "--keys", str(file), "--tenant", "a", "--user", "b", option])
+
+
+@pytest.mark.parametrize("grace", ["nan", "inf", "-1"])
+def test_an_old_key_ends_at_some_time(file: Path, added: Callable[..., str], grace: str) -> None:
+    key = added()
+
+    assert 2 == main(["keys", "rotate", "--keys", str(file), key.split("_")[1], f"--grace={grace}"])
+
+
 def test_the_audit_says_who_and_when_and_nothing_of_what(
     front: Callable[..., Any], added: Callable[..., str], file: Path, tmp_path: Path
 ) -> None:

@@ -30,6 +30,10 @@ STORE_KEY = "PERDURE_STORE_KEY"
 GRACE = 3_600.0
 """Seconds that the old key goes on for when it is rotated: time to hand out the new one."""
 
+MOST_DAYS = 36_500
+"""Days that a key may live: one hundred years. No calendar shows a time far beyond, and SQLite keeps what is no number
+as no end at all."""
+
 EPILOG = """\
 A key is shown once, when it is made; what is kept is a salted hash. A client shows it as `perdure-key`, `x-api-key`
 or `Authorization: Bearer`.
@@ -113,6 +117,8 @@ def run_add(options: argparse.Namespace) -> int:
         concurrent=options.concurrent,
         storage=options.storage,
     )
+    if options.days is not None and not 0 < options.days <= MOST_DAYS:
+        raise UserError(f"--days {options.days:g}: give more than 0 and at most {MOST_DAYS:,}, or leave it out")
     auto = None if options.auto is None else options.auto == "on"
     grant = Grant(routes=tuple(options.routes), models=tuple(options.models), auto=auto, limits=limits)
     now = wall_clock()
@@ -143,6 +149,8 @@ def run_list(options: argparse.Namespace) -> int:
 
 def run_rotate(options: argparse.Namespace) -> int:
     """Make a key in the place of another and print it."""
+    if not 0 <= options.grace <= MOST_DAYS * 86_400:
+        raise UserError(f"--grace {options.grace:g}: give seconds from 0 to {MOST_DAYS * 86_400:,}")
     now = wall_clock()
     with book_of(options) as book:
         old = _found(book, options.id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
+from math import inf
 
 from perdure.kernel.errors import InvalidSetting
 from perdure.kernel.messages import Json, JsonObject
@@ -60,8 +61,9 @@ class Grant:
         """
         for one in fields(self.limits):
             value = getattr(self.limits, one.name)
-            if value is not None and value <= 0:
-                raise InvalidSetting(f"the limit {one.name!r} is {value}; it has to be more than 0, or left out")
+            # What is no number is not below 0 either, and nothing ever reaches it.
+            if value is not None and not 0 < value < inf:
+                raise InvalidSetting(f"the limit {one.name!r} is {value}; it has to be a number above 0, or left out")
         if not self.routes or not self.models:
             raise InvalidSetting("a key without a route or a model is good for nothing: name one, or leave it out")
         return self
