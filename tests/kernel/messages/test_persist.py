@@ -16,6 +16,7 @@ from perdure.kernel.messages import (
     Extra,
     Image,
     Json,
+    JsonObject,
     Message,
     RedactedThinking,
     ServerToolResult,
@@ -38,7 +39,10 @@ from perdure.kernel.messages.persist import (
     message_to_json,
     tool_from_json,
     tool_to_json,
+    usage_from_json,
 )
+from perdure.kernel.wire.anthropic.usage import decode_usage
+from perdure.kernel.wire.openai import count_usage
 
 WORDS = st.text(max_size=12)
 NAMES = st.text(min_size=1, max_size=6)
@@ -160,6 +164,13 @@ def test_an_absent_answer_of_a_tool_is_not_an_empty_one() -> None:
     assert [none, replace(none, content=""), replace(none, content=())] == [
         block_from_json(block_to_json(replace(none, content=content))) for content in (None, "", ())
     ]
+
+
+def test_a_count_of_tokens_that_cannot_be_true_counts_nothing() -> None:
+    most: JsonObject = {"input_tokens": 10**400, "output_tokens": 10**400, "prompt_tokens": 10**400}
+    told = count_usage(most, total="prompt_tokens", output="output_tokens", details="details")
+
+    assert [Usage()] * 3 == [usage_from_json(most), decode_usage(most), told]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,14 @@ from perdure.kernel.messages.canonical import Json, JsonObject, kind_of
 
 T = TypeVar("T")
 
+MOST_TOKENS = 10**15
+"""No window and no bill comes near it. A server may say any number, and one that no float holds ends the session."""
+
+
+def tokens_of(value: Json) -> int:
+    """A count of tokens that somebody else gave; 0 where it is none that could be true."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_TOKENS else 0
+
 
 class Fields:
     """Reads one object. Every method raises InvalidJson where the field is of another kind, and names it."""
@@ -58,6 +66,10 @@ class Fields:
         """An integer; 0 where it is absent."""
         value = self._given.get(name, 0)
         return value if isinstance(value, int) and not isinstance(value, bool) else self.refuse(name, "an integer")
+
+    def tokens(self, name: str) -> int:
+        """A count of tokens; 0 where it is absent, or none that could be true."""
+        return tokens_of(self.number(name))
 
     def time(self, name: str) -> float | None:
         """A number, or None where it is absent or null. An integer stays one: a value must come back as it was."""

@@ -146,11 +146,11 @@ def usage_from_json(given: Json) -> Usage:
     """
     fields = Fields(given, "the usage")
     return Usage(
-        input_tokens=fields.number("input_tokens"),
-        cache_read_tokens=fields.number("cache_read_tokens"),
-        cache_write_tokens=fields.number("cache_write_tokens"),
-        cache_write_1h_tokens=fields.number("cache_write_1h_tokens"),
-        output_tokens=fields.number("output_tokens"),
+        input_tokens=fields.tokens("input_tokens"),
+        cache_read_tokens=fields.tokens("cache_read_tokens"),
+        cache_write_tokens=fields.tokens("cache_write_tokens"),
+        cache_write_1h_tokens=fields.tokens("cache_write_1h_tokens"),
+        output_tokens=fields.tokens("output_tokens"),
         raw=fields.optional_object("raw"),
     )
 

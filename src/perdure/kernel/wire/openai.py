@@ -19,6 +19,7 @@ from perdure.kernel.messages import (
     canonical_object,
     encode_json,
 )
+from perdure.kernel.messages.fields import tokens_of
 
 ERROR_OPENING = "Error"
 """OpenAI's results have no field for failure; the text of a failed call begins with this word."""
@@ -98,13 +99,17 @@ def count_usage(raw: JsonObject, *, total: str, output: str, details: str) -> Us
     """
     inside = raw.get(details)
     cache = inside if isinstance(inside, dict) else {}
-    read = _number(cache, "cached_tokens") or _number(raw, "prompt_cache_hit_tokens") or _number(raw, "cached_tokens")
-    written = _number(cache, "cache_write_tokens")
+    read = (
+        tokens_of(cache.get("cached_tokens"))
+        or tokens_of(raw.get("prompt_cache_hit_tokens"))
+        or tokens_of(raw.get("cached_tokens"))
+    )
+    written = tokens_of(cache.get("cache_write_tokens"))
     return Usage(
-        input_tokens=max(0, _number(raw, total) - read - written),
+        input_tokens=max(0, tokens_of(raw.get(total)) - read - written),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        output_tokens=_number(raw, output),
+        output_tokens=tokens_of(raw.get(output)),
         raw=raw,
     )
 
@@ -131,8 +136,3 @@ def objects(value: Json) -> list[JsonObject] | None:
         return None
     objects = [item for item in value if isinstance(item, dict)]
     return objects if len(objects) == len(value) else None
-
-
-def _number(given: JsonObject, key: str) -> int:
-    value: Json = given.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -6,21 +6,22 @@ leave out compaction iterations; whoever bills reads `iterations` in `Usage.raw`
 
 from __future__ import annotations
 
-from perdure.kernel.messages import Json, JsonObject, Usage
+from perdure.kernel.messages import JsonObject, Usage
+from perdure.kernel.messages.fields import tokens_of
 
 
 def decode_usage(given: JsonObject) -> Usage:
     """The counters of one response; what is missing or null counts as 0."""
     split = given.get("cache_creation")
-    hour = _tokens(split.get("ephemeral_1h_input_tokens")) if isinstance(split, dict) else 0
-    minutes = _tokens(split.get("ephemeral_5m_input_tokens")) if isinstance(split, dict) else 0
+    hour = tokens_of(split.get("ephemeral_1h_input_tokens")) if isinstance(split, dict) else 0
+    minutes = tokens_of(split.get("ephemeral_5m_input_tokens")) if isinstance(split, dict) else 0
     written = given.get("cache_creation_input_tokens")
     return Usage(
-        input_tokens=_tokens(given.get("input_tokens")),
-        cache_read_tokens=_tokens(given.get("cache_read_input_tokens")),
-        cache_write_tokens=_tokens(written) if written is not None else hour + minutes,
+        input_tokens=tokens_of(given.get("input_tokens")),
+        cache_read_tokens=tokens_of(given.get("cache_read_input_tokens")),
+        cache_write_tokens=tokens_of(written) if written is not None else hour + minutes,
         cache_write_1h_tokens=hour,
-        output_tokens=_tokens(given.get("output_tokens")),
+        output_tokens=tokens_of(given.get("output_tokens")),
         raw=given,
     )
 
@@ -41,7 +42,3 @@ def usage_object(usage: Usage) -> JsonObject:
         },
         "output_tokens": usage.output_tokens,
     }
-
-
-def _tokens(value: Json) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
