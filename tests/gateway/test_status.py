@@ -100,6 +100,16 @@ def house(front: Callable[..., Any]) -> Any:
     made.browser.close()
 
 
+def test_a_request_counts_once_also_where_a_conversation_goes_on_in_two_ways(house: House) -> None:
+    other = [*talk(2), {"role": "assistant", "content": "Read."}, {"role": "user", "content": "Now the other one."}]
+    for messages in (talk(2), talk(3), other):
+        body = {"model": MODEL, "max_tokens": 200, "tools": [READ], "messages": messages}
+        httpx.post(f"{house.url}/v1/messages", json=body, headers={"x-api-key": house.keys[ADA]})
+    told = house.data(ADA)
+
+    assert (2, 3) == (len(told["conversations"]), told["sums"]["requests"])
+
+
 def test_the_page_tells_how_full_each_context_is_and_what_was_edited_and_why(house: House) -> None:
     for count in (3, 8, 12):
         house.ask(ADA, count)

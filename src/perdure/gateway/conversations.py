@@ -158,12 +158,20 @@ def _begun() -> Record:
 
 
 def _forked(record: Record, head: Head, name: str, *, same: bool) -> Record:
-    """What another conversation with the same beginning takes along: what was decided up to there."""
+    """What another conversation with the same beginning takes along: what was decided up to there. What the answers to
+    the first one came to stays with that one."""
     edits = [edit for edit in record.edits if _planned_at(edit) <= head.messages]
     turns = [turn for turn in record.turns if _number(turn["messages"]) <= head.messages] if same else []
     splices = [splice for splice in record.splices if _number(splice["at"]) < head.items]
     return replace(
-        record, id=name, version=0, items=head.items, edits=tuple(edits), turns=tuple(turns), splices=tuple(splices)
+        record,
+        id=name,
+        version=0,
+        items=head.items,
+        edits=tuple(edits),
+        turns=tuple(turns),
+        splices=tuple(splices),
+        sums={},
     )
 
 

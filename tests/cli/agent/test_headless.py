@@ -206,6 +206,18 @@ def test_a_session_that_ends_badly_says_how_to_go_on(
     )
 
 
+def test_a_damaged_session_goes_on_as_a_fork(
+    anthropic: AnthropicDouble, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["-p", "What does it do?", "--quiet"])
+    (log,) = tmp_path.glob("home/projects/*/sessions/*.jsonl")
+    log.write_bytes(log.read_bytes() + b"no entry\n")
+    code = main(["resume", "-p", "Go on.", "--quiet"])
+
+    assert (1, 2) == (code, len(anthropic.received))
+    assert f"go on with: perdure fork {log.stem}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -112,7 +112,9 @@ def _tell(end: AgentEnd, session: Session, task: Task) -> None:
         print(f"perdure: ended as {end.state}{f': {why}' if why else ''}", file=sys.stderr)
         if hint := hint_of(end):
             print(f"perdure: {hint}", file=sys.stderr)
-        print(f"perdure: go on with: perdure resume {session.id}", file=sys.stderr)
+        # A log with damaged lines is never written again; a fork takes over what can be read.
+        again = "resume" if session.log.writable else "fork"
+        print(f"perdure: go on with: perdure {again} {session.id}", file=sys.stderr)
 
 
 def _print(value: Json) -> None:
