@@ -6,8 +6,8 @@ which a client gets it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import field, replace
 
 import httpx
@@ -222,13 +222,21 @@ async def gathered(response: httpx.Response, call: Call) -> Response:
                 pass
         return whole_of(decoder)
     try:
-        return codec.decode_response(await response.aread())
+        with reading():
+            return codec.decode_response(await response.aread())
+    finally:
+        await close(response)
+
+
+@contextmanager
+def reading() -> Generator[None]:
+    """What goes wrong while an upstream's answer is read, in the words of a refusal."""
+    try:
+        yield
     except httpx.HTTPError as error:
         raise CallRefused(f"the upstream's answer broke off ({type(error).__name__})", status=502) from error
     except (InvalidJson, InvalidMessage) as error:
         raise CallRefused("the upstream's answer makes no sense", status=502) from error
-    finally:
-        await close(response)
 
 
 def is_stream(response: httpx.Response) -> bool:
@@ -243,14 +251,11 @@ async def decoded(response: httpx.Response, decoder: StreamDecoder) -> AsyncGene
         CallRefused: it broke off or makes no sense.
     """
     try:
-        async with aclosing(events_of(response)) as events:
-            async for event in events:
-                for delta in decoder.feed(event):
-                    yield delta
-    except httpx.HTTPError as error:
-        raise CallRefused(f"the upstream's answer broke off ({type(error).__name__})", status=502) from error
-    except (InvalidJson, InvalidMessage) as error:
-        raise CallRefused("the upstream's answer makes no sense", status=502) from error
+        with reading():
+            async with aclosing(events_of(response)) as events:
+                async for event in events:
+                    for delta in decoder.feed(event):
+                        yield delta
     finally:
         await close(response)
 

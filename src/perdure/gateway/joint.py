@@ -11,11 +11,11 @@ from contextlib import aclosing
 
 import httpx
 
-from perdure.gateway.exchange import Denied, Exchange, events_of, whole_of
+from perdure.gateway.exchange import Denied, Exchange, events_of, reading, whole_of
 from perdure.gateway.refusals import framed
 from perdure.gateway.seams import Seam
 from perdure.gateway.upstream import close
-from perdure.kernel.errors import CallRefused, InvalidJson, InvalidMessage
+from perdure.kernel.errors import CallRefused
 from perdure.kernel.value import record
 from perdure.kernel.wire import StreamDecoder
 
@@ -66,14 +66,11 @@ class Joint:
     async def _passing(self, response: httpx.Response, decoder: StreamDecoder) -> AsyncGenerator[bytes, None]:
         """What the client sees of one stream."""
         try:
-            async with aclosing(events_of(response)) as events:
-                async for event in events:
-                    decoder.feed(event)
-                    for told in self.seam.shown(event):
-                        yield framed(self.exchange.call.dialect, told)
-        except httpx.HTTPError as error:
-            raise CallRefused(f"the upstream's answer broke off ({type(error).__name__})", status=502) from error
-        except (InvalidJson, InvalidMessage) as error:
-            raise CallRefused("the upstream's answer makes no sense", status=502) from error
+            with reading():
+                async with aclosing(events_of(response)) as events:
+                    async for event in events:
+                        decoder.feed(event)
+                        for told in self.seam.shown(event):
+                            yield framed(self.exchange.call.dialect, told)
         finally:
             await close(response)

@@ -14,12 +14,10 @@ from typing import cast
 
 from perdure.gateway.grants import grant_from_json, grant_to_json
 from perdure.gateway.keys import KeyRecord
+from perdure.gateway.sqlite_file import open_file
 from perdure.kernel.errors import StoreUnreachable, UserError
 from perdure.kernel.messages import decode_object, encode_json
 from perdure.memory import Principal
-
-WAIT = 10.0
-"""Seconds that a lock of another process is waited for."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS key (
@@ -41,14 +39,7 @@ class SqliteKeys:
             StoreUnreachable: it cannot be opened.
         """
         self._lock = Lock()
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            self._db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreUnreachable(f"the keys in {str(path)!r} cannot be opened: {error}") from error
+        self._db = open_file(path, _SCHEMA, "the keys")
 
     def close(self) -> None:
         """Close the file."""

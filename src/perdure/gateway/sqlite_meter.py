@@ -14,14 +14,13 @@ from typing import TypeVar, cast
 import anyio.to_thread
 
 from perdure.gateway.meter import Account, Period, Reading, Running, Spent, starts
+from perdure.gateway.sqlite_file import open_file
 from perdure.kernel.errors import StoreUnreachable
 
 T = TypeVar("T")
 
-WAIT = 10.0
-"""Seconds that a lock of another process is waited for."""
-
 _SCHEMA = """
+PRAGMA synchronous=NORMAL;
 CREATE TABLE IF NOT EXISTS spent (
     tenant TEXT, user TEXT, account TEXT, period TEXT, start INTEGER, requests INTEGER NOT NULL,
     tokens INTEGER NOT NULL, usd REAL NOT NULL, PRIMARY KEY (tenant, user, account, period, start)
@@ -46,15 +45,7 @@ class SqliteMeter:
         """
         self._lock = Lock()
         self._running = Running()
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            self._db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreUnreachable(f"the counts in {str(path)!r} cannot be opened: {error}") from error
+        self._db = open_file(path, _SCHEMA, "the counts")
 
     def close(self) -> None:
         """Close the file."""

@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 
 import anyio.to_thread
 
+from perdure.gateway.sqlite_file import open_file
 from perdure.gateway.state import Found, Head, Record, body_of, found_of, holds, record_from, whole
 from perdure.kernel.errors import StoreUnreachable, UserError
 from perdure.kernel.messages import JsonObject, decode_object, encode_json
@@ -22,13 +23,12 @@ from perdure.memory import Principal
 
 T = TypeVar("T")
 
-WAIT = 10.0
-"""Seconds that a lock of another process is waited for."""
-
 MOST_AT_ONCE = 500
 """Hashes in one question: SQLite takes a bounded number of parameters."""
 
+# Durable at each checkpoint of the file: a power cut may cost the last edits, which are then planned again.
 _SCHEMA = """
+PRAGMA synchronous=NORMAL;
 CREATE TABLE IF NOT EXISTS conversation (
     tenant TEXT, user TEXT, id TEXT, version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (tenant, user, id)
 ) WITHOUT ROWID;
@@ -67,16 +67,7 @@ class SqliteState:
             StoreUnreachable: it cannot be opened.
         """
         self._lock = Lock()
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            self._db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            # Durable at each checkpoint of the file: a power cut may cost the last edits, which are then planned again.
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreUnreachable(f"the state in {str(path)!r} cannot be opened: {error}") from error
+        self._db = open_file(path, _SCHEMA, "the state")
 
     def close(self) -> None:
         """Close the file."""
