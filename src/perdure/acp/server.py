@@ -291,6 +291,7 @@ async def serve(house: House, connect: Callable[[], Any] = standard_pipe) -> Non
     """
     pipe: Pipe = await connect()
     loop = asyncio.get_running_loop()
+    # Not every system lets its loop hear signals; there the default ends the process.
     with suppress(NotImplementedError):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, pipe.end)

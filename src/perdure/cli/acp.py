@@ -20,13 +20,13 @@ from perdure.archive import carry_over, open_archive
 from perdure.cli.agent.choice import KEYS
 from perdure.cli.agent.hints import hint_of
 from perdure.cli.agent.opening import Desk, Opens, chosen_for, opened
-from perdure.cli.agent.place import Place, place_at
+from perdure.cli.agent.place import Place, flags_of, place_at
 from perdure.kernel.agent import AgentEnd
 from perdure.kernel.errors import UserError
 from perdure.kernel.models.lookup import PROFILES
 from perdure.log import fork_log, read_log
 from perdure.project import home_of, places_of
-from perdure.project.settings import Layer, from_flags
+from perdure.project.settings import Layer
 from perdure.session import Listed, Session, SessionEvent, find_session, list_sessions, new_id, path_of
 from perdure.session.spec import wall_clock
 from perdure.terminal import slash
@@ -70,13 +70,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
 
 
 def _run(options: argparse.Namespace) -> int:
-    pairs: dict[str, str | None] = {"permissions.mode": options.mode}
-    for pair in options.pairs:
-        name, sign, value = str(pair).partition("=")
-        if not sign:
-            raise UserError(f"--set takes KEY=VALUE, and {pair!r} has no value; `perdure config` lists the keys")
-        pairs[name.strip()] = value.strip()
-    house = Rooms(environment=os.environ, flags=from_flags(pairs), model=options.model, trust=options.trust)
+    flags = flags_of(options.mode, options.pairs)
+    house = Rooms(environment=os.environ, flags=flags, model=options.model, trust=options.trust)
     asyncio.run(serve(house))
     return 0
 

@@ -136,6 +136,7 @@ def _interrupted_by_signals(session: Session) -> Callable[[], None]:
             loop.remove_signal_handler(number)
         session.interrupt()
 
+    # Not every system lets its loop hear signals; there the default ends the process.
     with suppress(NotImplementedError):
         for number in signals:
             loop.add_signal_handler(number, stop)

@@ -13,9 +13,8 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from perdure.cli.agent.place import Place, place_at
+from perdure.cli.agent.place import Place, flags_of, place_at
 from perdure.kernel.errors import UserError
-from perdure.project.settings import from_flags
 from perdure.session import find_session
 
 
@@ -41,13 +40,7 @@ def _loaded(name: str) -> ModuleType:
 
 
 def _place(options: argparse.Namespace) -> Place:
-    pairs: dict[str, str | None] = {"permissions.mode": options.mode}
-    for pair in options.pairs:
-        name, sign, value = str(pair).partition("=")
-        if not sign:
-            raise UserError(f"--set takes KEY=VALUE, and {pair!r} has no value; `perdure config` lists the keys")
-        pairs[name.strip()] = value.strip()
-    return place_at(options.cwd, os.environ, from_flags(pairs), trusted=options.trust)
+    return place_at(options.cwd, os.environ, flags_of(options.mode, options.pairs), trusted=options.trust)
 
 
 def _task(options: argparse.Namespace) -> str | None:

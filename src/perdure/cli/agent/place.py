@@ -5,14 +5,14 @@ It knows which files and variables are read, in which order. It must never know 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perdure.guard.reading import Caution
 from perdure.kernel.errors import UserError
 from perdure.kernel.value import value
 from perdure.project import Places, home_of, places_of
-from perdure.project.settings import Layer, Settled, from_environment, is_trusted, read_layer, settle
+from perdure.project.settings import Layer, Settled, from_environment, from_flags, is_trusted, read_layer, settle
 
 FILE = "settings.toml"
 
@@ -61,3 +61,18 @@ def project_file(places: Places) -> Path:
 def user_file(places: Places) -> Path:
     """The user's own settings."""
     return places.home / FILE
+
+
+def flags_of(mode: str | None, pairs: Sequence[str]) -> Layer:
+    """The settings of a command line: `--mode`, and each `KEY=VALUE` of `--set`.
+
+    Raises:
+        UserError: a pair without a value.
+    """
+    given: dict[str, str | None] = {"permissions.mode": mode}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise UserError(f"--set takes KEY=VALUE, and {pair!r} has no value; `perdure config` lists the keys")
+        given[name.strip()] = value.strip()
+    return from_flags(given)
